@@ -1,4 +1,4 @@
-"""A laboratory for congestion control where the data center meets the WAN.
+"""A packet-level network simulator for congestion control where the data center meets the WAN.
 
 >>> import narrows
 >>> scenario = narrows.Scenario.template("leaf-spine")

@@ -459,6 +459,12 @@ class PointSummary:
     @property
     def metrics(self) -> dict[str, Estimate | None]:
         """Its metrics over all seeds; None if there was nothing to take one of."""
+    @property
+    def marks(self) -> dict[str, str]:
+        """Marks of metrics that are less certain than their digits.
+
+        † leaves out unfinished flows, ‡ of few flows, § seeds fall into two groups.
+        """
 
 @final
 class Sweep:
@@ -548,11 +554,11 @@ def quantity(text: str) -> tuple[int, str]:
 def load_sweep(folder: str | os.PathLike[str]) -> tuple[list[PointSummary], int, int]:
     """The sweep in a folder: its points that have a cell, how many cells there are to be, and how many there are."""
 
-def sweep_table(points: Sequence[PointSummary]) -> tuple[list[str], list[tuple[int, str, list[str]]]]:
+def sweep_table(points: Sequence[PointSummary]) -> tuple[list[str], list[tuple[int, str, list[str]]], list[str]]:
     """The points of a sweep as the command shows them.
 
-    Names of metrics, and for each traffic group of each point the number of the point, the group, and its metrics as
-    texts.
+    Names of metrics; for each traffic group of each point the number of the point, the group, and its metrics as
+    texts; the meaning of marks in these.
     """
 
 def nearest(name: str, known: Sequence[str]) -> str | None:
@@ -605,8 +611,10 @@ def folder_report(
 ) -> pathlib.Path:
     """Write the page of what folders hold; see :func:`narrows.report`."""
 
-def interval(values: Iterable[float]) -> tuple[float, tuple[float, float] | None] | None:
+def interval(values: Iterable[float], metric: str | None = None) -> tuple[float, tuple[float, float] | None] | None:
     """The central value of a metric over runs, and the bounds of its 95 % confidence interval.
+
+    :param metric: its name, ``"dc.p99_slowdown"``: then the bounds end at what it can be, as those of a sweep do.
 
     Values above 0 are taken as lognormal: their geometric mean, and Student's t of their logarithms. There are no
     bounds of fewer than three values, nor if one is 0, where the value is the arithmetic mean. With negative values

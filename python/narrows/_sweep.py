@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 #: Cells that wait at an executor for each worker, so that no worker waits for a cell.
 AHEAD = 2
 #: Columns of estimates behind the axes.
-ESTIMATES = ("metric", "mean", "low", "high", "least", "most", "seeds")
+ESTIMATES = ("metric", "mean", "low", "high", "least", "most", "seeds", "marks")
 #: More points than this are not shown in tables of notebooks.
 SHOWN = 50
 
@@ -93,19 +93,22 @@ class SweepResults:
         """Metrics of all points as columns, a row for each point and metric that there was something to take of.
 
         Columns: the axes, ``metric``, ``mean``, ``low`` and ``high`` (the bounds of the 95 % confidence interval, None
-        where there is none), ``least`` and ``most`` of a run, ``seeds``. ``pandas.DataFrame`` and ``polars.DataFrame``
-        take them as they are. An axis of one of these names is called ``grid.NAME``.
+        where there is none), ``least`` and ``most`` of a run, ``seeds``, ``marks`` (why it is less certain than its
+        digits: † leaves out unfinished flows, ‡ of few flows, § seeds fall into two groups). ``pandas.DataFrame`` and
+        ``polars.DataFrame`` take them as they are. An axis of one of these names is called ``grid.NAME``.
 
         :param metric: a metric, or several: ``"p99_slowdown"`` of every group, ``"dc.p99_slowdown"``, ``"*.p99_*"``.
         :raises ValueError: if no metric is called so.
         """
         names = self._called([metric] if isinstance(metric, str) else metric)
-        rows = [
-            (*point.values.values(), name, found.mean, found.low, found.high, *found.range, found.samples)
-            for point in self.points
-            for name in names
-            if (found := point.metrics.get(name)) is not None
-        ]
+        rows = []
+        for point in self.points:
+            at, metrics, marks = point.values.values(), point.metrics, point.marks
+            rows += [
+                (*at, name, found.mean, found.low, found.high, *found.range, found.samples, marks.get(name, ""))
+                for name in names
+                if (found := metrics.get(name)) is not None
+            ]
         axes = [f"grid.{name}" if name in ESTIMATES else name for name in self.axes]
         heads = [*axes, *ESTIMATES]
         return {head: [row[number] for row in rows] for number, head in enumerate(heads)}
@@ -189,7 +192,7 @@ class SweepResults:
         return f"<SweepResults {self.folder}, {len(self.points)} points: {axes}>"
 
     def _repr_html_(self) -> str:
-        metrics, groups = _narrows.sweep_table(self.points[:SHOWN])
+        metrics, groups, legend = _narrows.sweep_table(self.points[:SHOWN])
         head = "".join(f"<th>{escape(name)}</th>" for name in [*self.axes, "seeds", "group", *metrics])
         rows, last = [], None
         for number, group, values in groups:
@@ -200,7 +203,8 @@ class SweepResults:
             last = number
         more = len(self.points) - SHOWN
         note = f"<p>and {more} more points</p>" if more > 0 else ""
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>{note}"
+        below = "".join(f"<div>{escape(line)}</div>" for line in legend)
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>{note}{below}"
 
 
 def load_sweep(folder: str | os.PathLike[str]) -> SweepResults:

@@ -321,10 +321,10 @@ def front(tuned: Tuned, *, ax: Axes | None = None) -> Axes:
     done = [trial for trial in tuned.trials if trial.values]
     allowed = [trial for trial in done if trial.feasible]
     refused = [trial for trial in done if not trial.feasible]
-    colours = plt.rcParams["axes.prop_cycle"].by_key()["color"]
+    colors = plt.rcParams["axes.prop_cycle"].by_key()["color"]
     kinds: list[tuple[list[Trial], str, dict[str, Any]]] = [
         (refused, "breaks a constraint", {"marker": "x", "color": "0.6", "alpha": 0.8}),
-        (allowed, "trial", {"marker": "o", "color": colours[5], "alpha": 0.6}),
+        (allowed, "trial", {"marker": "o", "color": colors[5], "alpha": 0.6}),
     ]
     for trials, label, style in kinds:
         if trials:
@@ -334,7 +334,7 @@ def front(tuned: Tuned, *, ax: Axes | None = None) -> Axes:
     leftwards = tuned.goals[names[0]] == "minimize"
     best = sorted(tuned.front, key=lambda trial: trial.values[names[0]])
     x, y = zip(*[[each.values[name] for name in names] for each in best], strict=True)
-    ax.plot(x, y, drawstyle="steps-post" if leftwards else "steps-pre", marker="o", color=colours[1], label="front")
+    ax.plot(x, y, drawstyle="steps-post" if leftwards else "steps-pre", marker="o", color=colors[1], label="front")
     better = {"minimize": "less is better", "maximize": "more is better"}
     ax.set(
         **{
@@ -360,20 +360,20 @@ def chart(figure: Mapping[str, Any], number: int = 0, *, ax: Axes | None = None)
         raise ValueError(f"{figure['name']} has {len(charts)} charts, there is no number {number}")
     data = charts[number]
     ax = _axes(ax)
-    colours = plt.rcParams["axes.prop_cycle"].by_key()["color"]
+    colors = plt.rcParams["axes.prop_cycle"].by_key()["color"]
     for curve in data["curves"]:
         x, y = np.array(curve["points"], dtype=float).reshape(-1, 2).T
-        colour = colours[curve["colour"] % len(colours)]
+        color = colors[curve["color"] % len(colors)]
         points = data["style"] == "points" and curve["origin"] != "theory"
         ax.plot(
             x,
             y,
             label=curve["label"],
-            color=colour,
+            color=color,
             linestyle="none" if points else {"measured": "-", "paper": "--", "theory": ":"}[curve["origin"]],
             drawstyle="steps-post" if data["style"] == "steps" else "default",
             marker="o" if points else None,
-            markerfacecolor="none" if curve["origin"] == "paper" else colour,
+            markerfacecolor="none" if curve["origin"] == "paper" else color,
         )
     for axis, name in ((data["x"], "x"), (data["y"], "y")):
         ax.set(**{f"{name}label": axis["label"]})
@@ -450,10 +450,10 @@ def _groups(runs: Runs, group: str | None) -> list[tuple[str, dict[str, Any]]]:
     return found
 
 
-def _band(ax: Axes, x: Sequence[float], bounds: Sequence[tuple[float, float] | None], colour: Any) -> None:
+def _band(ax: Axes, x: Sequence[float], bounds: Sequence[tuple[float, float] | None], color: Any) -> None:
     """Confidence intervals as a band, with gaps where there is none."""
     low, high = np.array([(np.nan, np.nan) if bound is None else bound for bound in bounds], dtype=float).T
-    ax.fill_between(x, low, high, color=colour, alpha=0.2, lw=0)
+    ax.fill_between(x, low, high, color=color, alpha=0.2, lw=0)
 
 
 def _interval(run: Results, table: str) -> float:

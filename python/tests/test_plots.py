@@ -128,7 +128,7 @@ def test_charts_of_a_paper_have_its_curves() -> None:
 def test_what_was_measured_and_what_was_not_look_different() -> None:
     axis = {"label": "n", "log": False}
     curves = [
-        {"label": label, "points": [[1, 2], [2, 3]], "colour": 0, "origin": origin}
+        {"label": label, "points": [[1, 2], [2, 3]], "color": 0, "origin": origin}
         for label, origin in (("QCN", "measured"), ("QCN, paper", "paper"), ("QCN, theory", "theory"))
     ]
     for style in ("lines", "points", "steps"):

@@ -159,6 +159,14 @@ def test_intervals_are_those_of_student_of_logarithms() -> None:
     assert narrows.interval([]) is None
 
 
+def test_the_interval_of_a_metric_ends_at_what_it_can_be() -> None:
+    values = [1.1, 1.6, 1.05]
+    _, free = narrows.interval(values) or (0, None)
+    _, bound = narrows.interval(values, "dc.p99_slowdown") or (0, None)
+    assert free is not None and bound is not None
+    assert free[0] < 1 and bound == (1, free[1])
+
+
 def test_runs_of_different_scenarios_are_not_pooled_as_seeds(results: narrows.Results) -> None:
     from narrows._narrows import comparison_text, distributions
 

@@ -64,11 +64,12 @@ def test_a_sweep_is_loaded_from_its_folder(found: narrows.SweepResults, tmp_path
 
 def test_estimates_are_columns_with_a_row_for_each_point_and_metric(found: narrows.SweepResults) -> None:
     columns = found.estimates("p50_fct_us")
-    assert list(columns) == [*found.axes, "metric", "mean", "low", "high", "least", "most", "seeds"]
+    assert list(columns) == [*found.axes, "metric", "mean", "low", "high", "least", "most", "seeds", "marks"]
     rows = list(zip(*columns.values(), strict=True))
     assert len(rows) == 8 and set(columns["metric"]) == {"search.p50_fct_us", "total.p50_fct_us"}
     of = found.metric("search.p50_fct_us", load=0.2, control="cubic")
-    assert (0.2, "cubic", "search.p50_fct_us", of.mean, of.low, of.high, *of.range, 3) in rows
+    marks = found.select(load=0.2, control="cubic")[0].marks.get("search.p50_fct_us", "")
+    assert (0.2, "cubic", "search.p50_fct_us", of.mean, of.low, of.high, *of.range, 3, marks) in rows
     with pytest.raises(ValueError, match="no metric is called"):
         found.estimates("p50_fct")
 
@@ -246,6 +247,13 @@ def test_a_sweep_is_shown_in_a_notebook(found: narrows.SweepResults) -> None:
     assert html.count("<tr>") == 5
     words = re.sub("<[^>]*>", " ", html).split()
     assert {"group", "search", "p99_slowdown", "goodput_gbps", "unfinished"} <= set(words)
+
+
+def test_percentiles_of_few_flows_are_marked_in_tables_and_among_estimates(found: narrows.SweepResults) -> None:
+    assert all("‡" in mark for mark in found.estimates("search.p99_slowdown")["marks"])
+    assert found.points[0].marks["search.p99_slowdown"].endswith("‡")
+    html = found._repr_html_()
+    assert "‡ [" in html and html.endswith("<div>‡ of fewer flows than this percentile needs (N0211)</div>")
 
 
 def test_fewer_than_three_seeds_have_values_and_no_interval(tmp_path: Path) -> None:

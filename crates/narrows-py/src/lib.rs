@@ -4,6 +4,7 @@
 
 mod controller;
 mod error;
+mod points;
 mod reproduction;
 mod results;
 mod running;
@@ -27,6 +28,8 @@ mod _narrows {
     #[pymodule_export]
     use super::main;
     #[pymodule_export]
+    use super::points::{Estimate, PointSummary, sweep_table};
+    #[pymodule_export]
     use super::reproduction::{Reproduction, papers};
     #[pymodule_export]
     use super::results::{
@@ -39,7 +42,7 @@ mod _narrows {
     #[pymodule_export]
     use super::stored_sweep::load_sweep;
     #[pymodule_export]
-    use super::sweep::{Campaign, Estimate, PointSummary, Sweep, nearest, run_task, sweep_table};
+    use super::sweep::{Campaign, Sweep, nearest, run_task};
     #[pymodule_export]
     use super::table::{Column, Table};
 

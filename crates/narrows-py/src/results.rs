@@ -309,8 +309,13 @@ fn html(cells: &[Cell]) -> String {
     format!("<table><thead><tr><th></th><th></th>{names}</tr></thead><tbody>{rows}</tbody></table>{below}")
 }
 
-/// The central value of samples and the bounds of its 95 % confidence interval, if it has one.
+/// The central value of samples and the bounds of its 95 % confidence interval, if it has one; of a metric they end at what it can be.
 #[pyfunction]
-pub(crate) fn interval(values: Vec<f64>) -> Option<(f64, Option<(f64, f64)>)> {
-    narrows::statistics::estimate(&values).map(|estimate| (estimate.mean, estimate.interval))
+#[pyo3(signature = (values, metric=None))]
+pub(crate) fn interval(values: Vec<f64>, metric: Option<&str>) -> Option<(f64, Option<(f64, f64)>)> {
+    let found = match metric {
+        Some(metric) => narrows::metrics::estimate(metric, &values),
+        None => narrows::statistics::estimate(&values),
+    };
+    found.map(|estimate| (estimate.mean, estimate.interval))
 }

@@ -7,7 +7,7 @@ use narrows::sweep;
 use pyo3::prelude::*;
 
 use crate::error::{OrRaise, raise};
-use crate::sweep::PointSummary;
+use crate::points::PointSummary;
 
 /// The sweep in a folder: its points that have a cell, how many cells there are to be, and how many there are.
 #[pyfunction]

@@ -5,18 +5,17 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use narrows::inputs::Content;
-use narrows::statistics;
 use narrows::sweep::{self, Event, Manifest, Ran, Settings, Store, Task, Trouble, Until, Want, Worker};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyType};
-use serde_json::{Map, Value};
 
 use crate::controller::{Controllers, Failure};
 use crate::error::{OrRaise, raise, warn};
+use crate::points::PointSummary;
 use crate::running::beside;
 use crate::scenario::Scenario;
-use crate::value::{from_json, to_json, to_map};
+use crate::value::{to_json, to_map};
 
 /// More different warnings than this are counted, not told.
 const WARNINGS: usize = 5;
@@ -91,109 +90,6 @@ impl Sweep {
             raise(&rejection)
         })
     }
-}
-
-/// Estimate of a metric from the runs of a point.
-#[pyclass(module = "narrows", frozen)]
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Estimate(statistics::Estimate);
-
-#[pymethods]
-impl Estimate {
-    /// The central value: the geometric mean if all runs have more than 0, the arithmetic mean otherwise.
-    #[getter]
-    fn mean(&self) -> f64 {
-        self.0.mean
-    }
-
-    /// The bounds of its 95 % confidence interval; None with fewer than three runs, and if one has 0.
-    #[getter]
-    fn interval(&self) -> Option<(f64, f64)> {
-        self.0.interval
-    }
-
-    /// The lower bound; None if there is no interval.
-    #[getter]
-    fn low(&self) -> Option<f64> {
-        Some(self.0.interval?.0)
-    }
-
-    /// The upper bound; None if there is no interval.
-    #[getter]
-    fn high(&self) -> Option<f64> {
-        Some(self.0.interval?.1)
-    }
-
-    /// The smallest and the largest value of a run.
-    #[getter]
-    fn range(&self) -> (f64, f64) {
-        self.0.range
-    }
-
-    /// Number of runs.
-    #[getter]
-    fn samples(&self) -> usize {
-        self.0.samples
-    }
-
-    fn __float__(&self) -> f64 {
-        self.0.mean
-    }
-
-    fn __repr__(&self) -> String {
-        narrows::numbers::with_interval(Some(&self.0), "")
-    }
-}
-
-/// A point of the grid: its values, its cells, and what they measured.
-#[pyclass(module = "narrows", frozen)]
-#[derive(Debug)]
-pub(crate) struct PointSummary {
-    pub(crate) axes: Vec<String>,
-    /// Ids of its cells, by seed.
-    #[pyo3(get)]
-    pub(crate) cells: Vec<String>,
-    pub(crate) summary: sweep::PointSummary,
-}
-
-#[pymethods]
-impl PointSummary {
-    /// Its value on each axis.
-    #[getter]
-    fn values<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let values = self.axes.iter().cloned().zip(self.summary.values.iter().cloned());
-        from_json(py, &Value::Object(values.collect::<Map<_, _>>()))
-    }
-
-    /// Its metrics over all seeds; None if there was nothing to take one of.
-    #[getter]
-    fn metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let metrics = PyDict::new(py);
-        for (name, estimate) in &self.summary.metrics {
-            metrics.set_item(name, estimate.map(Estimate))?;
-        }
-        Ok(metrics)
-    }
-
-    fn __repr__(&self) -> String {
-        let values = self.axes.iter().zip(&self.summary.values);
-        let values: Vec<_> = values.map(|(axis, value)| format!("{axis} = {value}")).collect();
-        format!("<point {}, {} seeds>", values.join(", "), self.cells.len())
-    }
-}
-
-/// The number of a point, a traffic group, and its metrics as texts.
-type GroupRow = (usize, String, Vec<String>);
-
-/// The points of a sweep as the command shows them: names of metrics, and for each traffic group of each point the number of
-/// the point, the group, and its metrics as texts.
-#[pyfunction]
-pub(crate) fn sweep_table(points: Vec<PyRef<'_, PointSummary>>) -> (Vec<String>, Vec<GroupRow>) {
-    let points: Vec<_> = points.iter().map(|point| point.summary.clone()).collect();
-    let sweep::Overview { metrics, rows } = sweep::overview(&points, None);
-    let text = |estimate: &Option<_>| narrows::numbers::with_interval(estimate.as_ref(), "");
-    let row = |row: sweep::OverviewRow| (row.point, row.group, row.values.iter().map(text).collect());
-    (metrics, rows.into_iter().map(row).collect())
 }
 
 /// Progress of a sweep, and the cells to be run next.

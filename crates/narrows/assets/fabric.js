@@ -118,7 +118,7 @@ const overTime = async (into, run) => {
   try {
     get = await unpack(run.packed);
   } catch (error) {
-    into.append(element("p", { class: "notes" }, `This browser cannot unpack what was recorded (${error.message}); any of 2023 or later can.`));
+    into.append(element("p", { class: "notes" }, `This browser cannot unpack the recorded data (${error.message}); any of 2023 or later can.`));
     return undefined;
   }
   const linkName = (link) => `${fabric.nodes[fabric.links[link][0]]}→${fabric.nodes[fabric.links[link][1]]}`;
@@ -231,7 +231,7 @@ const met = ({ fabric, frames, get, linkName }, { src, dst, start_ms, fct_us }) 
 const portsAt = ({ fabric, frames, get, state }) => {
   const whole = Math.max(...fabric.deepest, 1);
   const links = fabric.links.map((_, link) => ({
-    use: fabric.utilization[link], queue: fabric.deepest[link] / whole, bytes: fabric.deepest[link], drops: fabric.drops[link],
+    use: Math.min(fabric.utilization[link], 1), queue: fabric.deepest[link] / whole, bytes: fabric.deepest[link], drops: fabric.drops[link],
     paused: 0, isolated: 0, recorded: false,
   }));
   if (!frames) return links;
@@ -242,7 +242,8 @@ const portsAt = ({ fabric, frames, get, state }) => {
   frames.links.forEach((link, number) => {
     const cell = number * frames.count + frame;
     links[link] = {
-      use: use[cell] / 250, queue: queue[cell] / 65535, bytes: queue[cell] / 65535 * frames.most_bytes, drops: drops[cell],
+      // A packet counts where its sending begins, so that a short frame may have a little more than the link carries.
+      use: Math.min(use[cell] / 250, 1), queue: queue[cell] / 65535, bytes: queue[cell] / 65535 * frames.most_bytes, drops: drops[cell],
       marks: marks[cell], paused: paused[cell] / 250, isolated: isolated[cell] / 255 * frames.most_bytes, recorded: true,
     };
   });
@@ -340,8 +341,8 @@ const heatMap = (into, shared) => {
         const last = Math.min(count - 1, Math.max(first, Math.ceil(frameAt(column + 1)) - 1));
         let value = 0;
         for (let cell = number * count + first; cell <= number * count + last; cell += 1) value = Math.max(value, values[cell]);
-        const colour = value === 0 ? paper : HEAT(Math.sqrt(value / most));
-        pixels.data.set([...colour, 255], 4 * (row * columns + column));
+        const color = value === 0 ? paper : HEAT(Math.sqrt(value / most));
+        pixels.data.set([...color, 255], 4 * (row * columns + column));
       }
     });
     ctx.putImageData(pixels, 0, 0);
@@ -386,7 +387,7 @@ const heatMap = (into, shared) => {
   };
   into.append(
     element("h3", { style: "margin-top: 22px" }, "Ports over time"),
-    element("p", { class: "soft caption" }, `The ${rows.length} deepest of ${frames.links.length} recorded ports. Bright is much (square root), red are drops. Click: this moment. Drag: zoom, everywhere. Double click: all.`),
+    element("p", { class: "soft caption" }, `The ${rows.length} deepest of ${frames.links.length} recorded ports. Bright: deep queue (square root); red: drops. Click: this moment. Drag: zoom, everywhere. Double click: all.`),
     element("div", { class: "tools" }, choice),
     picture.place, readout, picture.saves({ csv: ["text/csv", csv] }),
   );
@@ -395,7 +396,7 @@ const heatMap = (into, shared) => {
 /** Peaks that differ by more than this are shown on a logarithmic axis. */
 const UNEVEN = 8;
 /** A flow has the color of its place among the flows of the run in every chart; beyond the colors there are, dashes. */
-const lookOf = (place) => ({ colour: place, dash: place >= LIGHT.length ? "dashed" : undefined });
+const lookOf = (place) => ({ color: place, dash: place >= LIGHT.length ? "dashed" : undefined });
 
 /** Curves of queues and flows; all keep to the part of the time that is shown. */
 const curves = (grid, shared, queues, flows, states) => {
@@ -473,7 +474,7 @@ const words = (grid, shared, kept) => {
       at.forEach((from, change) => {
         const x = Math.max(place.x(from), first);
         const until = Math.min(place.x(at[change + 1] ?? run.ended_ms), last);
-        if (until > x) pen.rect(x, y, Math.max(until - x, 0.5), tall - 5, colourOf(word[change]));
+        if (until > x) pen.rect(x, y, Math.max(until - x, 0.5), tall - 5, colorOf(word[change]));
       });
     });
     const x = place.x(state.now);
@@ -488,7 +489,7 @@ const words = (grid, shared, kept) => {
   grid.append(element("div", { class: "wide" },
     element("h3", {}, kept.name),
     element("p", { class: "soft caption" }, "kept by the congestion control of each flow"),
-    element("ul", { class: "key" }, ...kept.words.map((word, index) => element("li", {}, element("i", { style: `background: ${colourOf(index)}` }), word))),
+    element("ul", { class: "key" }, ...kept.words.map((word, index) => element("li", {}, element("i", { style: `background: ${colorOf(index)}` }), word))),
     picture.place, picture.saves({ csv: ["text/csv", csv] })));
 };
 
@@ -499,19 +500,19 @@ const events = (grid, shared, flows) => {
   const kinds = Object.keys(EVENTS).filter((kind) => flows.some((flow) => flow.ticks[kind]));
   const of = flows.map((flow) => Object.fromEntries(Object.entries(flow.ticks).map(([kind, array]) => [kind, get(array)])));
   const tall = 8 * kinds.length + 6;
-  const colour = (kind) => EVENTS[kind] || css("--ink");
+  const color = (kind) => EVENTS[kind] || css("--ink");
   const draw = (pen, w) => {
     const place = scale(state, w);
     flows.forEach((flow, row) => {
       const y = 6 + row * tall;
       pen.rect(place.left, y, place.wide, tall - 4, isDark() ? "#1d232b" : "#f5f7f9");
-      pen.rect(place.left - 5, y, 3, tall - 4, colourOf(row));
+      pen.rect(place.left - 5, y, 3, tall - 4, colorOf(row));
       pen.text(clip(flow.name, place.left - 12), place.left - 10, y + tall / 2 + 2, css("--ink"), "right");
       kinds.forEach((kind, lane) => (of[row][kind] || []).forEach((at) => {
         const x = place.x(at);
         if (x < place.left || x > place.left + place.wide) return;
-        if (kind === "timeouts") pen.circle(x, y + 8 * lane + 5, 3, colour(kind));
-        else pen.line(x, y + 8 * lane + 1, x, y + 8 * lane + 8, colour(kind), kind === "losses" ? 1.8 : 1);
+        if (kind === "timeouts") pen.circle(x, y + 8 * lane + 5, 3, color(kind));
+        else pen.line(x, y + 8 * lane + 1, x, y + 8 * lane + 8, color(kind), kind === "losses" ? 1.8 : 1);
       }));
     });
     const x = place.x(state.now);

@@ -37,7 +37,7 @@ const around = ([x, y], far) => ({ left: x - far, right: x + far, top: y - far, 
 
 /**
  * Puts each label at the first of its places that is free, or where it hides least; labels without room for them are left out.
- * A label is {text, colour, places: [[x, y, align, index of the line that it stands on, if it does]…]}.
+ * A label is {text, color, places: [[x, y, align, index of the line that it stands on, if it does]…]}.
  */
 const arrange = (labels, nodes, lines, [w, h]) => {
   const ports = lines.flatMap(([from, to]) => [portAt(from, to), portAt(to, from)]);
@@ -103,7 +103,7 @@ const labelsOf = (fabric, at, [w, h]) => {
         [x - 10, y - 10, "right"], [x + 10, y - 10, "left"], [x, y - 12, "center"], [x - 12, y + 4, "right"], [x + 12, y + 4, "left"],
         [x - 10, y + 18, "right"], [x + 10, y + 18, "left"], [x, y + 22, "center"],
       ];
-      names.push({ text, colour: fabric.hosts[node] ? "--soft" : "--ink", places });
+      names.push({ text, color: fabric.hosts[node] ? "--soft" : "--ink", places });
     }
   }
   const rates = [];
@@ -114,7 +114,7 @@ const labelsOf = (fabric, at, [w, h]) => {
       const [x, y] = [0, 1].map((axis) => at[from][axis] + share * (at[to][axis] - at[from][axis]));
       return [x, y + down, "center", index];
     }));
-    const label = (cables) => ({ text: cables[0].rate, colour: "--soft", places: cables.flatMap(places) });
+    const label = (cables) => ({ text: cables[0].rate, color: "--soft", places: cables.flatMap(places) });
     const every = Math.ceil(group.length / TRIED);
     if (group.length > LABELED) rates.push(label(group.filter((_, index) => index % every === 0)));
     else group.forEach((cable) => rates.push(label([cable])));
@@ -147,8 +147,8 @@ const network = (into, shared) => {
       const [sx, sy] = [-(y2 - y1) / length * 1.6, (x2 - x1) / length * 1.6];
       const { use, recorded } = ports[link];
       const unknown = frames && !recorded;
-      const colour = unknown ? css("--line") : use < 0.004 ? css("--idle") : rgb(FLAME(use));
-      pen.line(x1 + sx, y1 + sy, x2 + sx, y2 + sy, colour, thin || unknown ? 0.7 : use > 0.02 ? 2 : 1);
+      const color = unknown ? css("--line") : use < 0.004 ? css("--idle") : rgb(FLAME(use));
+      pen.line(x1 + sx, y1 + sy, x2 + sx, y2 + sy, color, thin || unknown ? 0.7 : use > 0.02 ? 2 : 1);
     }
     // Labels hide lines, but not what happens at ports.
     const named = labels(at, w, h);
@@ -170,7 +170,7 @@ const network = (into, shared) => {
         pen.line(x - 5, y + 5, x + 5, y - 5, DROPPED, 2.2);
       }
     });
-    for (const { text, colour, x, y, align } of named) pen.text(text, x, y, css(colour), align, css("--paper"));
+    for (const { text, color, x, y, align } of named) pen.text(text, x, y, css(color), align, css("--paper"));
   };
   const picture = drawing("Network", `${count} nodes, hosts below. The line under the picture says what is seen.`, (w) => Math.max(240, Math.min(430, w * 0.42)), draw);
   const sentence = (link) => {
@@ -259,7 +259,7 @@ const network = (into, shared) => {
     element("h3", {}, "The network"),
     element("p", { class: "soft caption" }, frames
       ? `Each frame is ${ms(frames.length_ms)}${frames.intervals > 1 ? ` (${frames.intervals} recorded intervals; of queues the deepest counts)` : ""}. ${frames.links.length} of ${fabric.links.length} ports were recorded; links of the others are thin.`
-      : "The whole run: how much links carried, and the peak queue of each port."),
+      : "The whole run: utilization of links, and the peak queue of each port."),
     ...(frames ? [element("div", { class: "tools" }, play, slider, clock, speed, deepest)] : []),
     picture.place, readout,
     element("ul", { class: "key" }, gradient("link: 0 to 100 % used", FLAME), gradient(`port: 0 to ${kB(most)} waiting`, HEAT),

@@ -36,8 +36,8 @@ const intervals = (grid, main) => {
         pen.text(clip(data.cells[cell].name, left - 8), 0, y + 4, css("--soft"));
         pen.line(x(0), y, x(most), y, css("--grid"));
         if (!value) return;
-        pen.line(x(value.ends[0]), y, x(value.ends[1]), y, colourOf(cell), 3);
-        pen.circle(x(value.mean), y, 4, colourOf(cell));
+        pen.line(x(value.ends[0]), y, x(value.ends[1]), y, colorOf(cell), 3);
+        pen.circle(x(value.mean), y, 4, colorOf(cell));
         pen.text(narrow(value.text), left + wide + 10, y + 4, css("--ink"));
       });
     });
@@ -63,7 +63,7 @@ const slowdowns = (grid, name) => {
     title: `${name}: slowdown by flow size`, caption: `99th percentile${data.intervals ? "; bands: 95 % confidence interval over seeds" : ""}${legendOf(found.map(([, group]) => group))}`,
     x: "flow size in bytes", y: "slowdown p99", xLog: true, yLog: true,
     series: found.map(([cell, group, index]) => ({
-      name: cell.name, colour: index, points: group.slowdown.map(({ size, p99 }) => [size, p99.mean]), signs: signsOf(group, "p99"),
+      name: cell.name, color: index, points: group.slowdown.map(({ size, p99 }) => [size, p99.mean]), signs: signsOf(group, "p99"),
       area: data.intervals ? [...ends(group, 0), ...ends(group, 1).reverse()] : undefined,
     })),
   });

@@ -52,7 +52,7 @@ const themeButton = () => element("button", {
 // Colors that stay apart for color-blind readers (after Okabe & Ito), on white and on black.
 const LIGHT = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b87f00", "#3f9fd0", "#7a5195", "#444444"];
 const DARK = ["#4aa8e8", "#f08a4b", "#2fc79a", "#e39cc4", "#e6b84a", "#8fd0f5", "#b491d6", "#c9c9c9"];
-const colourOf = (index) => (isDark() ? DARK : LIGHT)[index % LIGHT.length];
+const colorOf = (index) => (isDark() ? DARK : LIGHT)[index % LIGHT.length];
 
 // ---- Files to take away ----
 
@@ -175,7 +175,7 @@ const areas = (series) => (plot) => {
   ctx.globalAlpha = 0.2;
   series.forEach((each, index) => {
     if (!each.area || !plot.series[index + 1].show) return;
-    ctx.fillStyle = colourOf(each.colour ?? index);
+    ctx.fillStyle = colorOf(each.color ?? index);
     ctx.beginPath();
     each.area.forEach((corner, number) => {
       if (!corner) return;
@@ -188,6 +188,17 @@ const areas = (series) => (plot) => {
   ctx.restore();
 };
 
+/** Whether one of the signs before stands for this one, which it would cover. */
+const covering = (scale) => {
+  const drawn = [];
+  return (sign, left, up) => {
+    const near = ([text, x, y]) => text.includes(sign) && Math.abs(x - left) < 5 * (text.length + 1) * scale && Math.abs(y - up) < 11 * scale;
+    if (drawn.some(near)) return true;
+    drawn.push([sign, left, up]);
+    return false;
+  };
+};
+
 /** Marks behind numbers, as signs above points: [[x, y, text]…]. */
 const signs = (series) => (plot) => {
   const { ctx, bbox } = plot;
@@ -196,10 +207,14 @@ const signs = (series) => (plot) => {
   ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
   ctx.clip();
   Object.assign(ctx, { font: `${9 * devicePixelRatio}px system-ui`, textAlign: "center" });
+  const isCovered = covering(devicePixelRatio);
   series.forEach((each, index) => {
     if (!each.signs || !plot.series[index + 1].show) return;
-    ctx.fillStyle = colourOf(each.colour ?? index);
-    for (const [x, y, text] of each.signs) ctx.fillText(text, plot.valToPos(x, "x", true), plot.valToPos(y, "y", true) - 5 * devicePixelRatio);
+    ctx.fillStyle = colorOf(each.color ?? index);
+    for (const [x, y, text] of each.signs) {
+      const [left, up] = [plot.valToPos(x, "x", true), plot.valToPos(y, "y", true) - 5 * devicePixelRatio];
+      if (!isCovered(text, left, up)) ctx.fillText(text, left, up);
+    }
   });
   ctx.restore();
 };
@@ -217,10 +232,11 @@ const chartSvg = (plot, { title, x, y, series, stepped, lines, floor = -Infinity
   const inside = ([x, y]) => x >= plot.scales.x.min && x <= plot.scales.x.max && Number.isFinite(y);
   const at = (x, y) => `${x.toFixed(1)},${y.toFixed(1)}`;
   const parts = [];
+  const isCovered = covering(1);
   const soft = css("--soft");
   const label = (text, x, y, anchor, more = "") =>
     parts.push(`<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" text-anchor="${anchor}" fill="${soft}" ${more}>${escapeXml(text)}</text>`);
-  const point = (x, y, { dash }, colour) => `<circle cx="${x.toFixed(1)}" cy="${y.toFixed(1)}" r="3" stroke="${colour}" fill="${dash ? "none" : colour}"/>`;
+  const point = (x, y, { dash }, color) => `<circle cx="${x.toFixed(1)}" cy="${y.toFixed(1)}" r="3" stroke="${color}" fill="${dash ? "none" : color}"/>`;
   const dashes = (each) => (strokeOf(each) === "solid" ? "" : ` stroke-dasharray="${DASHES[strokeOf(each)].join(" ")}"`);
   const [across, up] = plot.axes;
   const splits = (axis) => (axis._splits || []).map((split, number) => [split, axis._values?.[number]]).filter(([, text]) => text);
@@ -239,25 +255,25 @@ const chartSvg = (plot, { title, x, y, series, stepped, lines, floor = -Infinity
   parts.push(`<clipPath id="c"><rect x="${left}" y="${top}" width="${width}" height="${height}"/></clipPath><g clip-path="url(#c)" fill="none">`);
   const shown = [...series, ...lines].map((each, index) => [each, index]).filter(([, index]) => plot.series[index + 1].show);
   for (const [each, index] of shown) {
-    const colour = each.line ? soft : colourOf(each.colour ?? index);
+    const color = each.line ? soft : colorOf(each.color ?? index);
     const corner = (point, number) => (point ? `${each.area[number - 1] ? "L" : "M"}${at(px(point[0]), py(point[1]))}` : "Z");
-    if (each.area) parts.push(`<path d="${each.area.map(corner).join("")}Z" fill="${colour}" fill-opacity=".2"/>`);
+    if (each.area) parts.push(`<path d="${each.area.map(corner).join("")}Z" fill="${color}" fill-opacity=".2"/>`);
     const points = each.points.filter(inside).map(([x, y]) => [px(x), py(y)]);
     if (each.dots) {
-      points.forEach(([x, y]) => parts.push(point(x, y, each, colour)));
+      points.forEach(([x, y]) => parts.push(point(x, y, each, color)));
       continue;
     }
     const path = points.map(([x, y], number) => (number === 0 ? `M${at(x, y)}` : stepped ? `H${x.toFixed(1)}V${y.toFixed(1)}` : `L${at(x, y)}`));
-    parts.push(`<path d="${path.join("")}" stroke="${colour}" stroke-width="1.6"${dashes(each)}/>`);
+    parts.push(`<path d="${path.join("")}" stroke="${color}" stroke-width="1.6"${dashes(each)}/>`);
     for (const [x, y, text] of (each.signs || []).filter(inside)) {
-      parts.push(`<text x="${px(x).toFixed(1)}" y="${(py(y) - 5).toFixed(1)}" text-anchor="middle" fill="${colour}" font-size="9">${escapeXml(text)}</text>`);
+      if (!isCovered(text, px(x), py(y) - 5)) parts.push(`<text x="${px(x).toFixed(1)}" y="${(py(y) - 5).toFixed(1)}" text-anchor="middle" fill="${color}" font-size="9">${escapeXml(text)}</text>`);
     }
   }
   parts.push("</g>");
   let down = under + 56;
   shown.forEach(([each, index]) => {
-    const colour = each.line ? soft : colourOf(each.colour ?? index);
-    parts.push(each.dots ? point(left + 9, down - 4, each, colour) : `<path d="M${left},${down - 4}h18" stroke="${colour}" stroke-width="2"${dashes(each)}/>`);
+    const color = each.line ? soft : colorOf(each.color ?? index);
+    parts.push(each.dots ? point(left + 9, down - 4, each, color) : `<path d="M${left},${down - 4}h18" stroke="${color}" stroke-width="2"${dashes(each)}/>`);
     label(each.name, left + 24, down, "start");
     down += 16;
   });
@@ -273,7 +289,7 @@ const chartCsv = ({ x, y, all }) => {
 };
 
 /**
- * A chart of series with their own points: [{name, points: [[x, y]…], dash, colour, area, signs}], and labeled lines {label, at}
+ * A chart of series with their own points: [{name, points: [[x, y]…], dash, color, area, signs}], and labeled lines {label, at}
  * across at some y (horizontal) or x (vertical; or a function that tells them). `ticks` are labels of the axis across, `ranges` what
  * both axes show unless one zooms. On a logarithmic axis upwards, what is below `floor` is drawn there. Returns the plot.
  */
@@ -292,7 +308,7 @@ const chart = (grid, { title, caption, x, y, xLog, yLog, floor, series, stepped,
   const lines = horizontal.map(({ label, at }) => ({ name: label, points: ends.map((x) => [x, at]), line: true }));
   const all = [...drawn, ...lines];
   const tables = all.map((each) => [each.points.map((point) => point[0]), each.points.map((point) => (floor ? Math.max(point[1], floor) : point[1]))]);
-  const colour = (each, index) => () => (each.line ? css("--soft") : colourOf(each.colour ?? index));
+  const color = (each, index) => () => (each.line ? css("--soft") : colorOf(each.color ?? index));
   const path = stepped ? uPlot.paths.stepped({ align: 1 }) : uPlot.paths.linear();
   const tall = (wide ? 240 : 300) + (names ? 50 : 0);
   const whole = (range) => range && { range: (_, min, max) => (min <= ends[0] && max >= ends[1] ? range : [min, max]) };
@@ -309,7 +325,7 @@ const chart = (grid, { title, caption, x, y, xLog, yLog, floor, series, stepped,
     // What stands in the legend looks like the curve: dashed, dotted, a full or a hollow point.
     legend: { live: false, markers: {
       dash: (_, index) => (all[index - 1].dots ? "solid" : strokeOf(all[index - 1])),
-      fill: (_, index) => (all[index - 1].dots && !all[index - 1].dash ? colour(all[index - 1], index - 1)() : "transparent"),
+      fill: (_, index) => (all[index - 1].dots && !all[index - 1].dash ? color(all[index - 1], index - 1)() : "transparent"),
     } },
     hooks: {
       drawAxes: [areas(drawn), verticals(typeof vertical === "function" ? vertical : () => vertical)],
@@ -322,11 +338,11 @@ const chart = (grid, { title, caption, x, y, xLog, yLog, floor, series, stepped,
       }] : [],
     },
     series: [{ label: x }, ...all.map((each, index) => ({
-      label: each.name, stroke: colour(each, index), width: 1.6, class: each.dots ? "dots" : undefined,
+      label: each.name, stroke: color(each, index), width: 1.6, class: each.dots ? "dots" : undefined,
       dash: each.dots ? undefined : DASHES[strokeOf(each)], spanGaps: true,
       points: {
         show: !each.line && each.dash !== "dotted" && (each.dots || each.points.length < 40), size: each.dots ? 7 : 4,
-        fill: each.dots && !each.dash ? colour(each, index) : () => css("--paper"),
+        fill: each.dots && !each.dash ? color(each, index) : () => css("--paper"),
       },
       paths: each.dots ? () => null : path,
     }))],

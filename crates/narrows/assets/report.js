@@ -62,8 +62,8 @@
     const notes = [
       "Completion times count from the hand-over of the data to the arrival of its last byte. Slowdown is the completion " +
         "time divided by that on the empty network, headers and every hop included. Unfinished flows have no completion " +
-        "time; they are counted. Rows of the whole run count from the first packet to the last; times and numbers of flows are those " +
-        "that start in the measured time (measure.from to measure.until), and everything else is of that time.",
+        "time; they are counted. Rows of the whole run count from the first packet to the last; times and numbers of flows are of those " +
+        "that start in the measured time (measure.from to measure.until), and all other rows are of that time.",
     ];
     if (data.cells.some(({ seeds }) => seeds.length > 1)) {
       notes.push("Values are geometric means over seeds (arithmetic if a seed has 0); ratios are taken seed by seed. In brackets: 95 % " +
@@ -99,7 +99,7 @@
       }
       if (!roots.length) say("Wherever pauses were sent, the fullest queue was paused itself.");
       const stops = ports.some((port) => port.longest_stop_ps);
-      const heads = ["port", "paused by", "for, ms", "of the run", ...(stops ? ["longest stop of what waited, µs"] : [])];
+      const heads = ["port", "paused by", "for, ms", "of the run", ...(stops ? ["longest stop with packets waiting, µs"] : [])];
       const rows = ports.slice(0, PORTS).map((port) => element("tr", {}, ...[
         port.from, port.to, number(port.paused_ps / 1e9), percent(port.share), ...(stops ? [number(port.longest_stop_ps / 1e6)] : []),
       ].map((text) => element("td", {}, text))));
@@ -122,13 +122,13 @@
         title: `${name}: distribution of completion times`, caption: `measured flows that finished${bands}`,
         x: "completion time in µs", y: "fraction of flows", xLog: true, stepped: true,
         series: found.map(([cell, group, index]) => ({
-          name: tag(cell, group), colour: index, points: group.cdf.map(([time, share]) => [time, share]),
+          name: tag(cell, group), color: index, points: group.cdf.map(([time, share]) => [time, share]),
           area: data.intervals ? around(group.cdf.map(([, share, low]) => [low, share]), group.cdf.map(([, share, , high]) => [high, share])) : undefined,
         })),
       });
       const ends = (classes, key, end) => classes.map((each) => [each.size, (each[key].interval || [each[key].mean, each[key].mean])[end]]);
       const of = ([cell, group, index], key) => ({
-        name: `${tag(cell, group)} ${key}`, colour: index, dash: key === "p50", points: group.slowdown.map((each) => [each.size, each[key].mean]), signs: signsOf(group, key),
+        name: `${tag(cell, group)} ${key}`, color: index, dash: key === "p50", points: group.slowdown.map((each) => [each.size, each[key].mean]), signs: signsOf(group, key),
         area: data.intervals ? around(ends(group.slowdown, key, 0), ends(group.slowdown, key, 1)) : undefined,
       });
       chart(grid, {
@@ -140,7 +140,7 @@
     if (!names.length) grid.replaceWith(element("p", { class: "soft" }, "No measured flow has finished."));
   };
 
-  /** What the slowest flows went through that others did not. */
+  /** What distinguishes the slowest flows from the others. */
   const tails = (into, cell, { jump, met } = {}) => {
     for (const group of cell.groups.filter(({ tail }) => tail)) {
       const { flows: [all, slowest], rows } = group.tail;
@@ -164,8 +164,8 @@
         ["retransmitted", (flow) => String(flow.retransmissions), any((flow) => flow.retransmissions)],
         ["timeouts", (flow) => String(flow.timeouts), any((flow) => flow.timeouts)],
         ["marked", (flow) => percent(flow.marked), any((flow) => flow.marked)],
-        ["peak queue on a way there", (_, index) => found[index]?.queue ?? "–", found.some((each) => each)],
-        ["longest stopped on a way there", (_, index) => found[index]?.stopped || "–", found.some((each) => each?.stopped)],
+        ["peak queue on its paths", (_, index) => found[index]?.queue ?? "–", found.some((each) => each)],
+        ["longest stop on its paths", (_, index) => found[index]?.stopped || "–", found.some((each) => each?.stopped)],
       ].filter(([, , wanted]) => wanted);
       const heads = columns.map(([head]) => head);
       const list = group.slowest.map((flow, index) => element("tr", {}, ...columns.map(([, value]) => element("td", {}, value(flow, index)))));
@@ -206,6 +206,6 @@
   times();
   const drawn = time();
   scenarios();
-  report.append(element("footer", {}, `Drawn from results of narrows ${data.version}. This file needs no network.`));
-  drawn.catch((error) => report.append(element("p", { class: "notes" }, `What was recorded could not be drawn: ${error.message}`)));
+  report.append(element("footer", {}, `Made from results of narrows ${data.version}. This file needs no network.`));
+  drawn.catch((error) => report.append(element("p", { class: "notes" }, `Recorded data could not be drawn: ${error.message}`)));
 })();

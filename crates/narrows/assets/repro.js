@@ -76,7 +76,7 @@
       title, caption: `measured${key}`, x: x.label, xLog: x.log, y: y.label, yLog: y.log,
       stepped: style === "steps", dots: style === "points",
       horizontal: across("horizontal"), vertical: across("vertical"),
-      series: curves.map(({ label, points, colour, origin }) => ({ name: label, points, colour, ...drawn[origin] })),
+      series: curves.map(({ label, points, color, origin }) => ({ name: label, points, color, ...drawn[origin] })),
     });
   };
 

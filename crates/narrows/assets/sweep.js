@@ -61,8 +61,8 @@
     const width = 0.6 / lines.length;
     const series = lines.map(({ name, color, points, beside }, index) => {
       const shifted = on_a_scale ? points : points.map(([place, ...value]) => [place + (index - (lines.length - 1) / 2) * width, ...value]);
-      if (!points.length) return { name, colour: color, dash: "dotted", points: across.map((x) => [x, beside]) };
-      return { name: name || group, colour: color, dash: color >= LIGHT.length ? "dashed" : undefined, points: shifted, area: bands(shifted, on_a_scale && points.length > 1, on_a_scale ? pad / 4 : width * 0.3) };
+      if (!points.length) return { name, color, dash: "dotted", points: across.map((x) => [x, beside]) };
+      return { name: name || group, color, dash: color >= LIGHT.length ? "dashed" : undefined, points: shifted, area: bands(shifted, on_a_scale && points.length > 1, on_a_scale ? pad / 4 : width * 0.3) };
     });
     const banded = lines.some(({ points }) => points.some(([, , interval]) => interval));
     const notes = [data.figures.rest[rest], by && lines.length > 1 ? `lines: ${by}` : "", banded ? "bands: 95 % confidence interval over seeds" : "",
@@ -97,7 +97,7 @@
       }
     };
     show();
-    if (never.length) report.append(soft(`Nothing but 0, or nothing to take it of: ${never.join(", ")}.`));
+    if (never.length) report.append(soft(`Zero in all points, or without a value: ${never.join(", ")}.`));
   };
 
   const table = () => {
@@ -136,7 +136,7 @@
     section("Cells",
       ...(failed.length ? [element("h3", {}, counted(failed.length, "failed cell")), made("failed cells", ["point", "seed", "why"], failed,
         ({ reason }) => [element("td", { class: "text", style: "white-space: pre-wrap" }, reason)]),
-      soft("Starting the sweep again tries them again.")] : []),
+      soft("Restarting the sweep retries them.")] : []),
       ...later(`${counted(missing.length, "missing cell")}`, missing, (list) => made("missing cells", ["point", "seed"], list, () => [])),
       ...later(`${counted(there.length, "cell")} with results`, there, (list) => made("cells", ["point", "seed", "results"], list, ({ id }) => [element("td", left, place(id))])),
       soft("The folder of a cell is that of a run: narrows report cells/ID makes its page, with what was recorded over time. summary.parquet has all metrics of all cells."),
@@ -160,6 +160,6 @@
   table();
   cells();
   scenario();
-  report.append(element("footer", {}, `Drawn from cells of narrows ${data.engine}. This file needs no network.`));
+  report.append(element("footer", {}, `Made from cells of narrows ${data.engine}. This file needs no network.`));
   document.body.dataset.drawn = data.title;
 })();

@@ -4,6 +4,8 @@ use std::cmp::Ordering;
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
+use crate::bounds::Bounds;
+
 /// The value that a fraction `p` of `sorted` does not exceed (nearest rank); none of an empty list.
 pub fn percentile<T: Copy>(sorted: &[T], p: f64) -> Option<T> {
     let rank = (p * sorted.len() as f64).ceil().max(1.0) as usize;
@@ -53,7 +55,7 @@ impl Estimate {
     /// away on such a scale: slowdowns of 1.003, 1.25 and 1.31 would have an interval up to 42. And ratios would no longer be those of
     /// central values.
     #[must_use]
-    pub fn within(self, (least, most): (f64, f64)) -> Self {
+    pub fn within(self, Bounds { least, most }: Bounds) -> Self {
         // What was found is possible, whatever rounding made of it.
         let cut =
             |(low, high): (f64, f64)| (low.max(least.min(self.range.0)), high.min(most.max(self.range.1)));
@@ -301,7 +303,7 @@ mod tests {
     }
 
     /// Parts of 20 000 intervals of five samples that hold their true geometric mean, as they are and cut to what is possible.
-    fn coverage(possible: (f64, f64), draw: impl Fn(f64) -> f64) -> [f64; 2] {
+    fn coverage(possible: Bounds, draw: impl Fn(f64) -> f64) -> [f64; 2] {
         const TRIALS: usize = 20_000;
         let mut random = SplitMix::new(3);
         let mut sample = || draw(normal(&mut random));
@@ -315,7 +317,7 @@ mod tests {
             let cut = found.within(possible);
             let (low, high) = cut.interval.unwrap();
             assert!(
-                possible.0 <= low && low <= cut.mean && cut.mean <= high && high <= possible.1,
+                possible.least <= low && low <= cut.mean && cut.mean <= high && high <= possible.most,
                 "{cut:?}"
             );
             hits = [hits[0] + usize::from(holds(found)), hits[1] + usize::from(holds(cut))];
@@ -331,11 +333,11 @@ mod tests {
             |center: f64, sigma: f64| move |normal: f64| 1.0 / (1.0 + libm::exp(-center - sigma * normal));
         let slowdowns = [(10.0, 1.0, 0.94), (1.0, 0.3, 0.94), (1.0, 1.0, 0.91), (0.1, 1.0, 0.84)];
         for (median, sigma, least) in slowdowns {
-            let [own, cut] = coverage((1.0, f64::INFINITY), slowdown(median, sigma));
+            let [own, cut] = coverage(Bounds::FROM_ONE, slowdown(median, sigma));
             assert!(own == cut && cut > least && cut < 0.957, "{median} {sigma}: {own} {cut}");
         }
         for (center, sigma, least) in [(0.0, 0.5, 0.93), (3.0, 0.5, 0.91), (2.0, 1.0, 0.85)] {
-            let [own, cut] = coverage((0.0, 1.0), fraction(center, sigma));
+            let [own, cut] = coverage(Bounds::FRACTION, fraction(center, sigma));
             assert!(own == cut && cut > least && cut < 0.957, "{center} {sigma}: {own} {cut}");
         }
     }

@@ -9,6 +9,8 @@ use narrows_sim::observe::{PortRow, WindowRow};
 use narrows_sim::{DropCause, LinkId};
 use serde::Serialize;
 
+use crate::bounds::Bounds;
+use crate::metrics;
 use crate::results::Results;
 use crate::statistics::{Estimate, estimate, estimate_ratio, mean};
 
@@ -44,6 +46,8 @@ pub struct Quantity {
     pub kind: Kind,
     /// Its unit.
     pub unit: &'static str,
+    /// The least and the most that it can be.
+    pub bounds: Bounds,
     /// Its value.
     pub value: f64,
 }
@@ -95,26 +99,27 @@ pub struct Row {
 /// The quantities of a run that its twin has as well.
 pub fn quantities(results: &Results) -> Vec<Quantity> {
     let mut found = Vec::new();
-    let mut add = |name: String, kind, unit, value: Option<f64>| {
-        found.extend(value.map(|value| Quantity { name, kind, unit, value }));
+    let mut add = |name: String, kind, unit, (bounds, value): (Bounds, Option<f64>)| {
+        found.extend(value.map(|value| Quantity { name, kind, unit, bounds, value }));
     };
+    let other = |value| (Bounds::NOT_NEGATIVE, value);
     for (number, group) in results.plan.groups.iter().enumerate() {
         let (name, metric) = (
             |what: &str| format!("{} {what}", group.name),
-            |what: &str| results.metric(&format!("{}.{what}", group.name)),
+            |what: &str| (metrics::bounds(what), results.metric(&format!("{}.{what}", group.name))),
         );
         add(name("goodput"), Kind::Rate, "Gb/s", metric("goodput_gbps"));
         add(name("completion time, median"), Kind::Delay, "us", metric("p50_fct_us"));
         add(name("completion time, 99th percentile"), Kind::Delay, "us", metric("p99_fct_us"));
         add(name("call, median"), Kind::Delay, "us", metric("p50_rpc_us"));
-        add(name("round-trip time"), Kind::Delay, "us", round_trip(results, number));
+        add(name("round-trip time"), Kind::Delay, "us", other(round_trip(results, number)));
         add(name("marked fraction"), Kind::Signal, "", metric("marked_fraction"));
     }
     let drops = results.drops(DropCause::BufferFull) + results.drops(DropCause::QueueLimit);
-    add("drops".to_owned(), Kind::Signal, "", Some(drops as f64));
+    add("drops".to_owned(), Kind::Signal, "", other(Some(drops as f64)));
     let marks = results.ports.iter().map(|port| port.marks).sum::<u64>();
-    add("marks".to_owned(), Kind::Signal, "", Some(marks as f64));
-    add("mean queue".to_owned(), Kind::Delay, "kB", mean_queue(results));
+    add("marks".to_owned(), Kind::Signal, "", other(Some(marks as f64)));
+    add("mean queue".to_owned(), Kind::Delay, "kB", other(mean_queue(results)));
     found
 }
 
@@ -161,6 +166,7 @@ pub fn judge(simulated: &[Vec<Quantity>], live: &[Vec<Quantity>]) -> Vec<Row> {
         };
         let [of_simulated, of_live] = [values(simulated), values(live)];
         let pairs: Vec<_> = of_simulated.iter().copied().zip(of_live.iter().copied()).collect();
+        let estimated = |values: &[f64]| estimate(values).map(|found| found.within(quantity.bounds));
         let (ratio, band) = (estimate_ratio(&pairs), quantity.kind.band());
         let none = |values: &[f64]| values.iter().all(|value| *value == 0.0);
         let verdict = match ratio {
@@ -173,8 +179,8 @@ pub fn judge(simulated: &[Vec<Quantity>], live: &[Vec<Quantity>]) -> Vec<Row> {
             name: quantity.name.clone(),
             unit: quantity.unit,
             kind: quantity.kind,
-            simulated: estimate(&of_simulated),
-            live: estimate(&of_live),
+            simulated: estimated(&of_simulated),
+            live: estimated(&of_live),
             ratio,
             verdict,
         }
@@ -202,7 +208,9 @@ mod tests {
     fn runs(name: &str, kind: Kind, values: &[f64]) -> Vec<Vec<Quantity>> {
         values
             .iter()
-            .map(|value| vec![Quantity { name: name.into(), kind, unit: "", value: *value }])
+            .map(|value| {
+                vec![Quantity { name: name.into(), kind, unit: "", bounds: Bounds::FRACTION, value: *value }]
+            })
             .collect()
     }
 
@@ -221,6 +229,13 @@ mod tests {
     fn a_ratio_whose_interval_reaches_over_the_end_of_its_band_is_open() {
         assert_eq!(verdict(Kind::Signal, &[80.0, 100.0, 130.0], &[100.0, 100.0, 100.0]), Verdict::Open);
         assert_eq!(verdict(Kind::Signal, &[110.0, 200.0, 130.0], &[100.0, 100.0, 100.0]), Verdict::Open);
+    }
+
+    #[test]
+    fn intervals_of_both_end_at_what_a_quantity_can_be() {
+        let both = runs("x", Kind::Signal, &[0.9, 0.95, 0.7]);
+        let row = &judge(&both, &both)[0];
+        assert_eq!([row.simulated, row.live].map(|found| found.unwrap().interval.unwrap().1), [1.0; 2]);
     }
 
     #[test]

@@ -53,13 +53,13 @@ cubic = { "traffic.search.cc" = { cubic = {} }, "switches.tor.marking" = "off" }
 
 const PICTURES: &[Picture] = &[
     Picture { name: "report-demo", command: DEMO, template: None, sweep: None, size: (1300, 900) },
-    Picture { name: "report-demo-whole", command: DEMO, template: None, sweep: None, size: (1300, 4600) },
+    Picture { name: "report-demo-whole", command: DEMO, template: None, sweep: None, size: (1300, 4290) },
     Picture {
         name: "report-dumbbell",
         command: RUN,
         template: Some("dumbbell"),
         sweep: None,
-        size: (1300, 3400),
+        size: (1300, 3070),
     },
     Picture {
         name: "report-sweep",

@@ -25,7 +25,7 @@ pub(crate) use running::{
     Compare, Demo, DemoSubject, Execution, Input, Merge, Repro, ReproTask, Run, Sweep, Validate,
 };
 
-/// A laboratory for congestion control where the data center meets the WAN.
+/// A packet-level network simulator for congestion control where the data center meets the WAN.
 #[derive(Debug, Parser)]
 #[command(name = "narrows", version, max_term_width = 100)]
 pub(crate) struct Arguments {
@@ -45,7 +45,7 @@ pub(crate) enum Command {
     /// Run a scenario in virtual time and with real hosts, and judge what differs
     #[cfg(target_os = "linux")]
     Twin(Twin),
-    /// Check what live runs need of this machine
+    /// Check whether this machine can run live
     #[cfg(target_os = "linux")]
     #[command(subcommand)]
     Kernel(Kernel),
@@ -59,17 +59,17 @@ pub(crate) enum Command {
     Report(Report),
     /// Show the report of results in a browser
     Open(Open),
-    /// Serve the page that runs scenarios by itself, for a browser on this machine
+    /// Serve the page that runs scenarios in a browser, on this machine
     Playground(Playground),
     /// Repeat the experiments of a paper and judge its claims; resumes when restarted
     Repro(Repro),
     /// Compare Narrows with theory, standards and published measurements on this machine
     Validate(Validate),
-    /// Simulate a stored run again and write what happened for Wireshark, qvis or Perfetto
+    /// Simulate a stored run again and trace it for Wireshark, qvis or Perfetto
     Trace(Trace),
     /// Write results as files of other tools
     Export(Export),
-    /// Check a scenario and show what it comes to, without running it
+    /// Check a scenario and show its traffic, round trips, queues and thresholds
     Check(Check),
     /// List what is built in
     List(List),
@@ -115,23 +115,23 @@ pub(crate) enum Listed {
     Controls,
     /// Mechanisms of switches and hosts
     Mechanisms,
-    /// Ways to carry data
+    /// Transports
     Transports,
-    /// Defaults of whole systems
+    /// Profiles, the defaults of whole systems
     Profiles,
     /// Distributions of flow sizes
     Sizes,
-    /// Networks
+    /// Topologies
     Topologies,
-    /// Who sends what to whom
+    /// Traffic patterns
     Patterns,
     /// Scenarios `narrows new` can write
     Templates,
     /// Tables of results, and with `narrows list tables` their columns
     Tables,
-    /// Numbers of the summary
+    /// Metrics of the summary
     Metrics,
-    /// Events counted as active, or as never happened
+    /// Events that a run lists as counted, or as never happened
     Activity,
     /// Diagnostics
     Codes,
@@ -148,8 +148,8 @@ pub(crate) struct New {
 
 #[derive(Debug, Args)]
 pub(crate) struct Explain {
-    /// The code of a diagnostic, such as N0005, or the name of a congestion control, a mechanism, a network, a pattern, a table, a
-    /// column, a metric, a setting with or without what stands before it (wan.delay), ...
+    /// The code of a diagnostic, such as N0005, or the name of a congestion control, a mechanism, a topology, a traffic pattern, a
+    /// table, a column, a metric, a setting alone or with the keys before it (wan.delay), ...
     #[arg(add = ArgValueCandidates::new(complete::topics))]
     pub(crate) name: String,
 }

@@ -14,7 +14,7 @@ pub(crate) struct Report {
     /// The page [default: report.html, in the folder if there is one only]
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// Replace an older page in a place of its own
+    /// Replace the file of --out
     #[arg(long)]
     pub(crate) overwrite: bool,
     #[command(flatten)]
@@ -76,13 +76,13 @@ pub(crate) struct Trace {
     /// Only at these ports, named after their link: 'tor0->spine*' [default: all; of packets, the ports of hosts]
     #[arg(long = "port", value_name = "FROM->TO")]
     pub(crate) ports: Vec<String>,
-    /// Only what happens from this time on: 2ms
+    /// Only from this time on: 2ms
     #[arg(long, value_name = "T", value_parser = span)]
     pub(crate) from: Option<Span>,
-    /// Only what happens before this time: 5ms
+    /// Only before this time: 5ms
     #[arg(long, value_name = "T", value_parser = span)]
     pub(crate) until: Option<Span>,
-    /// Give up if there are more records than this
+    /// Stop with an error above this many records
     #[arg(long, default_value_t = 1_000_000, value_name = "N")]
     pub(crate) limit: u64,
     /// Where it goes [default: trace.pcapng, qlog or trace.perfetto-trace in DIR]
@@ -91,7 +91,7 @@ pub(crate) struct Trace {
     /// Replace what is there; a folder with anything but qlog files in it stays
     #[arg(long)]
     pub(crate) overwrite: bool,
-    /// Where files are that the scenario names [default: DIR]
+    /// Folder of the files that the scenario names [default: DIR]
     #[arg(long, value_name = "DIR")]
     pub(crate) files: Option<PathBuf>,
     /// Show no progress
@@ -154,7 +154,7 @@ pub(crate) struct ExportFct {
     /// A folder that narrows run has written
     #[arg(value_name = "DIR")]
     pub(crate) results: PathBuf,
-    /// Whose columns
+    /// Simulator whose columns it has
     #[arg(long, value_name = "NAME", default_value = "hpcc")]
     pub(crate) dialect: FctDialect,
     /// Where it goes [default: fct.txt in DIR]

@@ -100,19 +100,19 @@ pub(crate) struct Sweep {
     /// Run each point with this many seeds, instead of what the sweep says
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) seeds: Option<u32>,
-    /// Where results go [default: out/NAME]; what is there already is not run again
+    /// Where results go [default: out/NAME]; cells that are there are not run again
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Try cells again that fail in a way that may pass
+    /// Retry cells whose failure may be temporary, this often
     #[arg(long, default_value_t = 0, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100))]
     pub(crate) retries: u32,
     /// Run only one shard of the cells, such as 2/8; narrows merge merges shards
     #[arg(long, value_name = "I/N")]
     pub(crate) shard: Option<Shard>,
-    /// Run even more than 10 000 cells
+    /// Run more than 10 000 cells
     #[arg(long)]
     pub(crate) yes: bool,
-    /// Report what would be run, in which order, and how much of it is there, with all warnings and mistakes; nothing is written
+    /// List the cells to run, in their order, and those that are there, with all warnings and errors; write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
     #[command(flatten)]
@@ -150,16 +150,16 @@ pub(crate) struct Repro {
     /// Only this figure or table: --figure 3, --figure "Table 1"
     #[arg(long, value_name = "N")]
     pub(crate) figure: Option<String>,
-    /// A short form: one seed, shorter runs, not all experiments
+    /// The short form: one seed, shorter runs, fewer experiments
     #[arg(long)]
     pub(crate) quick: bool,
     /// Repeat each experiment with this many seeds [default: 5, with --quick 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) seeds: Option<u32>,
-    /// Run nothing: judge what was measured before, the measured.json of an older folder, and write report.md and claims.json
+    /// Run nothing: judge the measurements of an older folder, its measured.json, and write report.md and claims.json
     #[arg(long, value_name = "FILE", requires = "out", conflicts_with_all = ["figure", "quick", "seeds", "list"])]
     pub(crate) measured: Option<PathBuf>,
-    /// End with status 1 if a claim is missed
+    /// Exit with status 1 if a claim is missed
     #[arg(long)]
     pub(crate) strict: bool,
     /// Where results go [default: out/repro/PAPER, where older results are replaced]
@@ -186,7 +186,7 @@ pub(crate) struct Validate {
     /// Only these comparisons; * stands for any characters: dctcp.alpha 'links.*' [default: all]
     #[arg(value_name = "ID")]
     pub(crate) names: Vec<String>,
-    /// Only comparisons that take no more than a moment, some of them over a shorter time
+    /// Only comparisons that take a moment, some of them with shorter runs
     #[arg(long)]
     pub(crate) quick: bool,
     /// List the comparisons without running them
@@ -195,7 +195,7 @@ pub(crate) struct Validate {
     /// Print the scenario of one comparison, for narrows run
     #[arg(long, value_name = "ID", conflicts_with_all = ["names", "out", "strict"])]
     pub(crate) scenario: Option<String>,
-    /// End with status 1 if a comparison misses, even if that is known
+    /// Exit with status 1 if a comparison misses, even a known miss
     #[arg(long)]
     pub(crate) strict: bool,
     /// Write the page, the values and the scenarios there
@@ -247,7 +247,7 @@ pub(crate) struct Execution {
     /// Threads that share one run
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: u16,
-    /// Runs side by side, fewer if memory would not suffice [default: as many as there are cores for]
+    /// Runs side by side, fewer if memory would not suffice [default: as many as the cores allow]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
     /// Run even if memory may not suffice

@@ -12,7 +12,7 @@ use super::{document, show_warnings};
 use crate::args::{self, Listed};
 use crate::{Status, show};
 
-/// Checks a scenario and shows what it comes to.
+/// Checks a scenario and shows its traffic, round trips, queues and thresholds.
 pub(crate) fn check(arguments: &args::Check) -> Checked<Status> {
     let plan = Plan::outline(document(&arguments.scenario, &arguments.input)?)?;
     if arguments.json {
@@ -58,14 +58,24 @@ pub(crate) fn list(arguments: &args::List) -> Checked<Status> {
             Listed::Mechanisms,
             "mechanisms",
             K::Mechanism,
-            "what switches and hosts do besides: narrows explain NAME",
+            "mechanisms of switches and hosts: narrows explain NAME",
         ),
-        (Listed::Transports, "transports", K::Transport, "how data is carried: narrows explain NAME"),
-        (Listed::Profiles, "profiles", K::Profile, "defaults of whole systems: transport.profile = \"NAME\""),
+        (Listed::Transports, "transports", K::Transport, "transports: narrows explain NAME"),
+        (
+            Listed::Profiles,
+            "profiles",
+            K::Profile,
+            "profiles, the defaults of whole systems: transport.profile = \"NAME\"",
+        ),
         (Listed::Sizes, "sizes", K::Sizes, "distributions of flow sizes: sizes = \"NAME\""),
-        (Listed::Topologies, "topologies", K::Topology, "networks: [topology.NAME]"),
-        (Listed::Patterns, "patterns", K::Pattern, "who sends what to whom: pattern = { NAME = { … } }"),
-        (Listed::Templates, "templates", K::Template, "scenarios to start from: narrows new --template NAME"),
+        (Listed::Topologies, "topologies", K::Topology, "topologies: [topology.NAME]"),
+        (Listed::Patterns, "patterns", K::Pattern, "traffic patterns: pattern = { NAME = { … } }"),
+        (
+            Listed::Templates,
+            "templates",
+            K::Template,
+            "templates, scenarios to start from: narrows new --template NAME",
+        ),
         (
             Listed::Tables,
             "tables",
@@ -73,7 +83,12 @@ pub(crate) fn list(arguments: &args::List) -> Checked<Status> {
             "tables of results: NAME.parquet; narrows list tables shows their columns",
         ),
         (Listed::Metrics, "metrics", K::Metric, "metrics of the summary: GROUP.NAME"),
-        (Listed::Activity, "activity", K::Activity, "what is counted as active, or as never happened"),
+        (
+            Listed::Activity,
+            "activity",
+            K::Activity,
+            "activity: events that a run lists as counted, or as never happened",
+        ),
         (Listed::Codes, "codes", K::Diagnostic, "diagnostics: narrows explain CODE"),
     ];
     let chosen = all.iter().filter(|(listed, ..)| arguments.what.is_none_or(|what| what == *listed));

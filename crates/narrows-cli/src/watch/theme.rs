@@ -5,7 +5,7 @@ use ratatui::symbols::border;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Theme {
-    colour: bool,
+    color: bool,
     unicode: bool,
 }
 
@@ -16,11 +16,11 @@ impl Theme {
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(given);
         let locale = locale.unwrap_or_default().to_ascii_lowercase();
         let unicode = cfg!(windows) || locale.contains("utf-8") || locale.contains("utf8");
-        Self { colour: given("NO_COLOR").is_none(), unicode }
+        Self { color: given("NO_COLOR").is_none(), unicode }
     }
 
-    fn colored(self, colour: Color) -> Style {
-        if self.colour { Style::new().fg(colour) } else { Style::new() }
+    fn colored(self, color: Color) -> Style {
+        if self.color { Style::new().fg(color) } else { Style::new() }
     }
 
     pub(super) fn title(self) -> Style {
@@ -33,7 +33,7 @@ impl Theme {
 
     /// Text that explains the rest.
     pub(super) fn quiet(self) -> Style {
-        if self.colour { Style::new().fg(Color::DarkGray) } else { Style::new() }
+        if self.color { Style::new().fg(Color::DarkGray) } else { Style::new() }
     }
 
     pub(super) fn bar(self) -> Style {
@@ -127,9 +127,9 @@ pub(super) mod tests {
     use super::*;
 
     /// Colors and all characters.
-    pub(in super::super) const RICH: Theme = Theme { colour: true, unicode: true };
+    pub(in super::super) const RICH: Theme = Theme { color: true, unicode: true };
     /// Neither.
-    pub(in super::super) const PLAIN: Theme = Theme { colour: false, unicode: false };
+    pub(in super::super) const PLAIN: Theme = Theme { color: false, unicode: false };
 
     fn theme(variables: &[(&str, &str)]) -> Theme {
         Theme::of(|name| {
@@ -138,10 +138,10 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn no_color_takes_colours_away_unless_it_is_empty() {
-        assert!(theme(&[]).colour);
-        assert!(theme(&[("NO_COLOR", "")]).colour);
-        assert!(!theme(&[("NO_COLOR", "1")]).colour);
+    fn no_color_takes_colors_away_unless_it_is_empty() {
+        assert!(theme(&[]).color);
+        assert!(theme(&[("NO_COLOR", "")]).color);
+        assert!(!theme(&[("NO_COLOR", "1")]).color);
         assert_eq!(PLAIN.bar(), Style::new());
     }
 

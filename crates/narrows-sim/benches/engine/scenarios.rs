@@ -183,7 +183,7 @@ fn slow_fabric(size: Bytes, heard_by: Loop) -> Job {
     Job::Engine { network, traffic, stop }
 }
 
-/// The permutation on such a tree whose switches stop their neighbours by class, and isolate congested flows or not.
+/// The permutation on such a tree whose switches stop their neighbors by class, and isolate congested flows or not.
 fn lossless_fabric(isolation: Option<&Isolation>) -> Job {
     let Job::Engine { mut network, traffic, stop } = slow_fabric(ONE_MB, Loop::None) else {
         unreachable!("a permutation runs on the engine")

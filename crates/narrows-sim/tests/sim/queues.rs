@@ -31,7 +31,7 @@ fn star(hosts: u32, rate: BitRate) -> Topology {
     topology
 }
 
-/// Mean number of packets that wait when single packets of equal size arrive at random at utilisation `load`.
+/// Mean number of packets that wait when single packets of equal size arrive at random at utilization `load`.
 fn mean_waiting(load: f64) -> f64 {
     // 40 senders with links 100 times as fast as the bottleneck: what arrives there is a Poisson process.
     let topology = dumbbell(40, GBPS(100), GBPS(1), Span::from_us(1));

@@ -57,7 +57,7 @@ fn dctcp_queue(flows: u32, k: u64) -> (f64, f64) {
 
 #[test]
 fn the_queue_of_dctcp_is_the_sawtooth_of_its_paper() {
-    // Alizadeh et al. (SIGCOMM 2010) §3.3: synchronised flows, all in packets,
+    // Alizadeh et al. (SIGCOMM 2010) §3.3: synchronized flows, all in packets,
     //     Qmax = K + N,   amplitude A = ½·√(2N(C·RTT + K)).
     let (flows, k) = (2.0, 40.0);
     let bdp = DCTCP_RATE.as_f64() / 8.0 * DCTCP_RTT.as_secs_f64() / PACKET;
@@ -277,7 +277,7 @@ fn two_equal_flows_share_within_two_percent_over_a_long_run() {
 }
 
 #[test]
-fn reno_favours_short_round_trips() {
+fn reno_favors_short_round_trips() {
     // With drop-tail, throughput goes as RTT^-a, 1 ≤ a ≤ 2 (Lakshman & Madhow, ToN 1997).
     let mut topology = Topology::default();
     let left = topology.add_switch("left/switch", "switch", 0);

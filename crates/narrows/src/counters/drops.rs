@@ -55,7 +55,7 @@ pub(super) static DROPS: Counters = Counters {
         Counter::new(
             Ports(|port| port.drops[DropCause::NoRoute as usize]),
             "",
-            "Packets that no path was left for.",
+            "Packets for which no path was left.",
         )
         .activity("drops: no route"),
         Counter::new(
@@ -68,7 +68,7 @@ pub(super) static DROPS: Counters = Counters {
         Counter::new(
             Datagrams(|source| source.dropped_at_source),
             "",
-            "Datagrams dropped in the host that made them, for want of room.",
+            "Datagrams dropped at the host that generated them, for want of room.",
         )
         .activity("drops: at the source"),
     ],

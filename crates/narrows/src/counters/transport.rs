@@ -15,7 +15,7 @@ pub(super) static TRANSPORT: Counters = Counters {
         Counter::new(
             Senders(|sender| sender.recoveries),
             "",
-            "Recoveries from losses that were noticed without a timeout.",
+            "Recoveries from losses that were detected without a timeout.",
         )
         .activity("fast recoveries")
         .column("recoveries"),
@@ -26,13 +26,13 @@ pub(super) static TRANSPORT: Counters = Counters {
         )
         .activity("tail loss probes")
         .column("probes"),
-        Counter::new(Senders(|sender| sender.timeouts), "", "Retransmission timers that ran out.")
+        Counter::new(Senders(|sender| sender.timeouts), "", "Retransmission timeouts.")
             .activity("timeouts")
             .column("timeouts"),
         Counter::new(
             Senders(|sender| sender.spurious),
             "",
-            "Losses and timeouts that were none: the segments had only been late.",
+            "Recoveries and timeouts that proved spurious: the segments were only delayed.",
         )
         .activity("spurious recoveries")
         .column("spurious"),

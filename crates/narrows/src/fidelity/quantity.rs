@@ -7,7 +7,7 @@ use narrows_sim::observe::PortRow;
 use serde::Deserialize;
 
 use super::settings::{Settings, Value};
-use crate::metrics::METRICS;
+use crate::metrics::infos_of;
 use crate::results::{FlowRow, Results};
 use crate::statistics::{jain, mean, percentile};
 
@@ -126,9 +126,7 @@ impl Quantity {
 /// A metric, with its dimension.
 fn metric(results: &Results, name: &str) -> Option<Value> {
     let value = results.metric(name)?;
-    let short = name.split_once('.').map_or(name, |(_, short)| short);
-    let info = METRICS.iter().flat_map(|set| &set.metrics).find(|info| info.name == short)?;
-    Some(match info.unit {
+    Some(match infos_of(name).next()?.unit {
         "us" => Value::Seconds(value / 1e6),
         "kB" => Value::Bytes(value * 1e3),
         "Gbit/s" => Value::BitsPerSecond(value * 1e9),

@@ -31,7 +31,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     },
     Entry {
         name: "reaction_points",
-        summary: "limiters at the edge of the network that listen to congestion points",
+        summary: "rate limiters at the edge of the network that react to congestion points",
         place: "reaction_points",
         source: "IEEE 802.1Qau-2010; Bergamasco, IEEE 802.1 Interim, May 2005",
         about: &[sim::LIMITER, sim::EDGE],

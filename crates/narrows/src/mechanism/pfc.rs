@@ -51,7 +51,7 @@ impl Mechanism for Home {
     }
 }
 
-/// Warns of priorities without loss that no packet has.
+/// Warns of lossless priorities that no packet has.
 fn warn_of_idle_classes(scenario: &Scenario, checker: &mut Checker<'_>) {
     let of_group =
         |group: &Traffic| [Some(group.priority), group.rdma.as_ref().and_then(|rdma| rdma.cnp_priority)];
@@ -68,7 +68,7 @@ fn warn_of_idle_classes(scenario: &Scenario, checker: &mut Checker<'_>) {
         if scenario.traffic.is_empty() {
             return;
         }
-        let message = format!("priority {idle} is without loss, but no traffic has it");
+        let message = format!("priority {idle} is lossless, but no traffic has it");
         let others: Vec<_> = used.iter().map(u8::to_string).collect();
         let help = format!("priorities of the traffic: {}; see traffic.NAME.priority", others.join(", "));
         let warning = Diagnostic::warning(Code::IdleClass, message).help(help);

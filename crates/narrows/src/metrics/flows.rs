@@ -4,7 +4,8 @@ use narrows_proto::units::{Span, Time};
 use narrows_sim::DatagramRecord;
 
 use super::sample::{Lasted, Sample};
-use super::taken::{Over, Taken, fraction, mean, metric, percentile, rate};
+use super::taken::{Over, Taken, fraction, mean, metric, percentile, rate, within};
+use crate::bounds::Bounds;
 use crate::results::{FlowRow, Outline, RpcRow};
 
 /// Flows up to this size are small (Alizadeh et al., pFabric, SIGCOMM 2013, §5.2), flows from the other on are large
@@ -16,14 +17,14 @@ pub const LARGE: u64 = 1_000_000;
 /// Metrics of a group of connections. `fct` is the time from the start of a flow to the arrival of its last byte, `injection`
 /// that from its start until its last byte is sent for the first time.
 pub(super) const FLOW_METRICS: [Taken<FlowSums>; 20] = [
-    metric("flows", "", Over::Started, "Flows that count: those that started in the measured time.", |of| {
+    metric("flows", "", Over::Started, "Measured flows: those that started in the measured time.", |of| {
         Some(of.measured)
     }),
     metric(
         "unfinished",
         "",
         Over::Started,
-        "How many of them had an end to reach and did not reach it before the run ended.",
+        "Measured flows of finite size that had not finished when the run ended.",
         |of| Some(of.unfinished),
     ),
     metric(
@@ -36,7 +37,7 @@ pub(super) const FLOW_METRICS: [Taken<FlowSums>; 20] = [
     percentile(
         "p50_fct_us",
         "us",
-        "Completion time: from the start of a flow to the arrival of its last byte. Median over the finished flows that count.",
+        "Completion time: from the start of a flow to the arrival of its last byte. Median over the measured flows that finished.",
         0.50,
         |of| &of.fct,
     ),
@@ -45,7 +46,7 @@ pub(super) const FLOW_METRICS: [Taken<FlowSums>; 20] = [
     percentile(
         "p50_injection_us",
         "us",
-        "Time from the start of a flow until its last byte is sent for the first time. Median; it may be known of flows that are unfinished.",
+        "Time from the start of a flow until its last byte is sent for the first time. Median; unfinished flows may have one.",
         0.50,
         |of| &of.injection,
     ),
@@ -53,16 +54,25 @@ pub(super) const FLOW_METRICS: [Taken<FlowSums>; 20] = [
         &of.injection
     }),
     mean("mean_injection_us", "us", "Time until the last byte is sent, mean.", |of| &of.injection),
-    percentile(
-        "p50_slowdown",
-        "",
-        "Completion time divided by that on the empty network. Median.",
-        0.50,
-        |of| &of.slowdown,
+    within(
+        Bounds::FROM_ONE,
+        percentile(
+            "p50_slowdown",
+            "",
+            "Slowdown: completion time divided by that on the empty network. Median.",
+            0.50,
+            |of| &of.slowdown,
+        ),
     ),
-    percentile("p95_slowdown", "", "Slowdown, 95th percentile.", 0.95, |of| &of.slowdown),
-    percentile("p99_slowdown", "", "Slowdown, 99th percentile.", 0.99, |of| &of.slowdown),
-    mean("mean_slowdown", "", "Slowdown, mean.", |of| &of.slowdown),
+    within(
+        Bounds::FROM_ONE,
+        percentile("p95_slowdown", "", "Slowdown, 95th percentile.", 0.95, |of| &of.slowdown),
+    ),
+    within(
+        Bounds::FROM_ONE,
+        percentile("p99_slowdown", "", "Slowdown, 99th percentile.", 0.99, |of| &of.slowdown),
+    ),
+    within(Bounds::FROM_ONE, mean("mean_slowdown", "", "Slowdown, mean.", |of| &of.slowdown)),
     percentile(
         "small_p99_fct_us",
         "us",
@@ -75,27 +85,30 @@ pub(super) const FLOW_METRICS: [Taken<FlowSums>; 20] = [
         "goodput_gbps",
         "Gbit/s",
         Over::MeasuredTime,
-        "Payload that the senders learned to have arrived in the measured time, divided by its length; all flows, those that do not count as well.",
+        "Payload acknowledged in the measured time, divided by its length; of all flows, also those that started before.",
         |of| rate(of.delivered_measured, of.seconds),
     ),
-    metric(
-        "marked_fraction",
-        "",
-        Over::WholeRun,
-        "Payload acknowledged with a congestion mark, as a fraction of delivered payload, of flows whose receivers report which bytes were marked (accurate ECN: DCTCP, GEMINI, RackCC). None of other flows: with classic ECN a sender learns that something was marked and not how much, DCQCN receives notification packets, and others are never marked.",
-        |of| fraction(of.marked[0], of.marked[1]),
+    within(
+        Bounds::FRACTION,
+        metric(
+            "marked_fraction",
+            "",
+            Over::WholeRun,
+            "Payload acknowledged with a congestion mark, as a fraction of delivered payload, of flows whose receivers report which bytes were marked (accurate ECN: DCTCP, GEMINI, RackCC). None of other flows: with classic ECN a sender learns that something was marked and not how much, DCQCN receives notification packets, and others are never marked.",
+            |of| fraction(of.marked[0], of.marked[1]),
+        ),
     ),
     metric(
         "retransmitted_fraction",
         "",
         Over::WholeRun,
-        "Payload retransmitted, in relation to all delivered payload, over the whole run.",
+        "Payload retransmitted in the whole run, divided by the delivered payload.",
         |of| fraction(of.retransmitted, of.delivered),
     ),
     metric("retransmissions", "", Over::WholeRun, "Segments retransmitted in the whole run.", |of| {
         Some(of.retransmissions)
     }),
-    metric("timeouts", "", Over::WholeRun, "Times a retransmission timer ran out in the whole run.", |of| {
+    metric("timeouts", "", Over::WholeRun, "Retransmission timeouts in the whole run.", |of| {
         Some(of.timeouts)
     }),
 ];
@@ -106,31 +119,41 @@ pub(super) const RPC_METRICS: [Taken<RpcSums>; 9] = [
         "rpcs",
         "",
         Over::Started,
-        "Remote procedure calls that count: those that began in the measured time.",
+        "Measured remote procedure calls: those that began in the measured time.",
         |of| Some(of.measured),
     ),
-    metric("unfinished_rpcs", "", Over::Started, "How many of them did not end before the run did.", |of| {
-        Some(of.unfinished)
-    }),
+    metric(
+        "unfinished_rpcs",
+        "",
+        Over::Started,
+        "Measured calls that had not finished when the run ended.",
+        |of| Some(of.unfinished),
+    ),
     percentile(
         "p50_rpc_us",
         "us",
-        "Time of a call: until the last byte of its last response. Median over the finished calls that count.",
+        "Completion time of a call: until the last byte of its last response has arrived. Median over the measured calls that finished.",
         0.50,
         |of| &of.time,
     ),
-    percentile("p99_rpc_us", "us", "Time of a call, 99th percentile.", 0.99, |of| &of.time),
-    percentile("p999_rpc_us", "us", "Time of a call, 99.9th percentile.", 0.999, |of| &of.time),
-    mean("mean_rpc_us", "us", "Time of a call, mean.", |of| &of.time),
-    percentile(
-        "p50_rpc_slowdown",
-        "",
-        "Time of a call divided by the least time on the empty network. Median.",
-        0.50,
-        |of| &of.slowdown,
+    percentile("p99_rpc_us", "us", "Completion time of calls, 99th percentile.", 0.99, |of| &of.time),
+    percentile("p999_rpc_us", "us", "Completion time of calls, 99.9th percentile.", 0.999, |of| &of.time),
+    mean("mean_rpc_us", "us", "Completion time of calls, mean.", |of| &of.time),
+    within(
+        Bounds::FROM_ONE,
+        percentile(
+            "p50_rpc_slowdown",
+            "",
+            "Slowdown of calls: completion time divided by the least one on the empty network. Median.",
+            0.50,
+            |of| &of.slowdown,
+        ),
     ),
-    percentile("p99_rpc_slowdown", "", "Slowdown of calls, 99th percentile.", 0.99, |of| &of.slowdown),
-    mean("mean_rpc_slowdown", "", "Slowdown of calls, mean.", |of| &of.slowdown),
+    within(
+        Bounds::FROM_ONE,
+        percentile("p99_rpc_slowdown", "", "Slowdown of calls, 99th percentile.", 0.99, |of| &of.slowdown),
+    ),
+    within(Bounds::FROM_ONE, mean("mean_rpc_slowdown", "", "Slowdown of calls, mean.", |of| &of.slowdown)),
 ];
 
 /// Metrics of a group of datagram sources.
@@ -139,18 +162,25 @@ pub(super) const DATAGRAM_METRICS: [Taken<DatagramSums>; 4] = [
         "datagrams_sent",
         "",
         Over::WholeRun,
-        "Datagrams that the sources made, those they had no room for included.",
+        "Datagrams generated, including those dropped at the source.",
         |of| Some(of.sent),
     ),
-    metric("datagrams_received", "", Over::WholeRun, "Datagrams that arrived.", |of| Some(of.received)),
-    metric("lost_fraction", "", Over::WholeRun, "Part of them that did not arrive.", |of| {
-        (of.sent > 0.0).then(|| 1.0 - of.received / of.sent)
-    }),
+    metric("datagrams_received", "", Over::WholeRun, "Datagrams received.", |of| Some(of.received)),
+    within(
+        Bounds::FRACTION,
+        metric(
+            "lost_fraction",
+            "",
+            Over::WholeRun,
+            "Fraction of the datagrams generated that was not received.",
+            |of| (of.sent > 0.0).then(|| 1.0 - of.received / of.sent),
+        ),
+    ),
     metric(
         "goodput_gbps",
         "Gbit/s",
         Over::WholeRun,
-        "Payload of datagrams that arrived, divided by the length of the run.",
+        "Payload of the datagrams received, divided by the length of the run.",
         |of| rate(of.received_bytes, of.seconds),
     ),
 ];

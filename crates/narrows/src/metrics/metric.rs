@@ -16,18 +16,6 @@ pub(crate) fn value(metrics: &[Metric], name: &str) -> Option<f64> {
     metrics.iter().find(|metric| metric.name == name)?.value
 }
 
-/// The least and the most that a metric of this name can be.
-pub(crate) fn possible(name: &str) -> (f64, f64) {
-    let is_one_of = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
-    if is_one_of(&["slowdown"]) {
-        (1.0, f64::INFINITY)
-    } else if is_one_of(&["utilization", "marked_fraction", "lost_fraction"]) {
-        (0.0, 1.0)
-    } else {
-        (0.0, f64::INFINITY)
-    }
-}
-
 /// The name that a metric has now: results and scenarios of older versions have `wan_max_utilisation`.
 pub(crate) fn current_name(name: &str) -> String {
     name.strip_suffix("_utilisation")

@@ -16,7 +16,7 @@ use serde::Serialize;
 use self::flows::{DATAGRAM_METRICS, DatagramSums, FLOW_METRICS, FlowSums, RPC_METRICS, RpcSums};
 pub use self::flows::{LARGE, SMALL};
 pub use self::metric::Metric;
-pub(crate) use self::metric::{current_name, possible, read_name, value};
+pub(crate) use self::metric::{current_name, read_name, value};
 use self::network::{NETWORK_METRICS, NetworkSums, QUEUE_METRICS, QueueSums, SEGMENT_METRICS, SegmentSums};
 use self::sample::Doubt;
 pub(crate) use self::sample::{Lasted, Sample};
@@ -24,21 +24,19 @@ pub use self::taken::{MetricInfo, Over};
 use self::taken::{Of, Taken, infos};
 pub(crate) use self::uncertain::warnings;
 pub use self::uncertain::{Marks, Uncertain};
+use crate::bounds::Bounds;
 use crate::counters::{self, Counter};
 use crate::plan::{Plan, Segment};
 use crate::results::{FlowRow, Outline, RpcRow};
+use crate::statistics::{self, Estimate};
 
 /// Stands for all traffic together.
 pub const TOTAL: &str = "total";
 
 /// Metrics of the network.
 fn of_network() -> impl Iterator<Item = MetricInfo> {
-    let counted = |(name, counter): (_, &Counter)| MetricInfo {
-        name,
-        unit: counter.unit,
-        over: Over::WholeRun,
-        meaning: counter.meaning,
-    };
+    let counted =
+        |(name, counter): (_, &Counter)| MetricInfo::new(name, counter.unit, Over::WholeRun, counter.meaning);
     counters::metrics().map(counted).chain(infos(&NETWORK_METRICS))
 }
 
@@ -65,6 +63,25 @@ pub static METRICS: LazyLock<[MetricSet; 6]> = LazyLock::new(|| {
         set("total.dc_ or total.wan_", "networks of several data centers", infos(&SEGMENT_METRICS).collect()),
     ]
 });
+
+/// Descriptions of the metrics of this name, which may stand behind that of a group and of a segment. They differ in the time that they
+/// are about, if at all.
+pub(crate) fn infos_of(name: &str) -> impl Iterator<Item = &'static MetricInfo> {
+    let short = name.rsplit_once('.').map_or(name, |(_, short)| short);
+    let of_segment = |segment: Segment| short.strip_prefix(segment.name())?.strip_prefix('_');
+    let last = Segment::ALL.into_iter().find_map(of_segment).unwrap_or(short);
+    METRICS.iter().flat_map(|set| &set.metrics).filter(move |info| info.name == last)
+}
+
+/// The least and the most that a metric of this name can be: that of its definition. No metric is negative.
+pub(crate) fn bounds(name: &str) -> Bounds {
+    infos_of(name).next().map_or(Bounds::NOT_NEGATIVE, |info| info.bounds)
+}
+
+/// A metric over seeds, with an interval that ends at what it can be.
+pub fn estimate(name: &str, samples: &[f64]) -> Option<Estimate> {
+    statistics::estimate(samples).map(|found| found.within(bounds(name)))
+}
 
 /// Kind of a group's traffic, as far as it decides which metrics it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -226,8 +243,8 @@ mod tests {
     use std::ops::ControlFlow;
     use std::sync::Arc;
 
+    use super::*;
     use crate::document::Document;
-    use crate::plan::Plan;
     use crate::results::Results;
     use crate::run::{Options, run};
 
@@ -251,6 +268,48 @@ mod tests {
         );
         let plan = Arc::new(Plan::new(Document::parse("marks.toml", text, "").unwrap()).unwrap());
         run(&plan, Options::default(), |_| ControlFlow::Continue(())).unwrap()
+    }
+
+    #[test]
+    fn what_a_metric_can_be_stands_in_its_definition_and_is_found_by_its_name_with_a_group_or_segment() {
+        let names = ["slowdown", "fraction", "utilization"];
+        for info in METRICS
+            .iter()
+            .flat_map(|set| &set.metrics)
+            .filter(|info| names.iter().any(|name| info.name.ends_with(name)))
+        {
+            let expected = match info.name {
+                // More may be offered than was asked for, and retransmitted than was delivered.
+                "offered_fraction" | "retransmitted_fraction" => Bounds::NOT_NEGATIVE,
+                name if name.ends_with("slowdown") => Bounds::FROM_ONE,
+                _ => Bounds::FRACTION,
+            };
+            assert_eq!(info.bounds, expected, "{}", info.name);
+        }
+        let of = [
+            "web.p99_slowdown",
+            "total.wan_max_utilization",
+            "dc_lost_fraction",
+            "web.goodput_gbps",
+            "web.gone",
+        ];
+        let (least, most) = (of.map(|name| bounds(name).least), of.map(|name| bounds(name).most));
+        let inf = f64::INFINITY;
+        assert_eq!((least, most), ([1.0, 0.0, 0.0, 0.0, 0.0], [inf, 1.0, 1.0, inf, inf]));
+    }
+
+    #[test]
+    fn metrics_of_one_name_have_the_same_bounds() {
+        for info in METRICS.iter().flat_map(|set| &set.metrics) {
+            assert!(infos_of(info.name).all(|other| other.bounds == info.bounds), "{}", info.name);
+        }
+    }
+
+    #[test]
+    fn the_interval_of_a_metric_ends_at_what_it_can_be() {
+        let found = estimate("total.wan_max_utilization", &[0.9, 0.95, 0.7]).unwrap();
+        let (low, high) = found.interval.unwrap();
+        assert!(low < 0.7 && high == 1.0, "{low} {high}");
     }
 
     #[test]

@@ -4,21 +4,22 @@ use narrows_sim::PortCounters;
 use narrows_sim::observe::PortRow;
 use narrows_sim::topology::Link;
 
-use super::taken::{Over, Taken, fraction, metric};
+use super::taken::{Over, Taken, fraction, metric, within};
+use crate::bounds::Bounds;
 use crate::plan::Segment;
 use crate::results::{Outline, Queues};
 use crate::statistics::{mean, percentile};
 
 /// Metrics of the network, after those that are counters.
 pub(super) const NETWORK_METRICS: [Taken<NetworkSums>; 2] = [
-    metric("max_queue_kb", "kB", Over::WholeRun, "The most that ever waited at a port.", |of| {
+    metric("max_queue_kb", "kB", Over::WholeRun, "Peak queue: the most that waited at any port.", |of| {
         Some(of.max_backlog / 1e3)
     }),
     metric(
         "packet_hops",
         "",
         Over::WholeRun,
-        "Packets that arrived at some node: what the simulator had to do.",
+        "Arrivals of packets at nodes: the work of the simulator.",
         |of| Some(of.packet_hops),
     ),
 ];
@@ -34,26 +35,46 @@ pub(super) const SEGMENT_METRICS: [Taken<SegmentSums>; 5] = [
         "Packets dropped at ports of the segment and lost on its links, in the whole run.",
         |of| Some(of.drops),
     ),
-    metric(
-        "lost_fraction",
-        "",
-        Over::WholeRun,
-        "The same, as a fraction of the packets that came to its ports, those of hosts included.",
-        |of| fraction(of.drops, of.arrived),
+    within(
+        Bounds::FRACTION,
+        metric(
+            "lost_fraction",
+            "",
+            Over::WholeRun,
+            "Packets dropped or lost in the segment, as a fraction of the packets that arrived at its ports, those of hosts included.",
+            |of| fraction(of.drops, of.arrived),
+        ),
     ),
-    metric("marked_fraction", "", Over::WholeRun, "Packets marked, as a fraction of the same.", |of| {
-        fraction(of.marks, of.arrived)
-    }),
-    metric(
-        "mean_utilization",
-        "",
-        Over::MeasuredTime,
-        "Bits sent in the measured time, framing included, as a fraction of what a directed link carries. Mean over the links of the segment.",
-        |of| mean(&of.utilizations),
+    within(
+        Bounds::FRACTION,
+        metric(
+            "marked_fraction",
+            "",
+            Over::WholeRun,
+            "Packets marked in the segment, as a fraction of the packets that arrived at its ports.",
+            |of| fraction(of.marks, of.arrived),
+        ),
     ),
-    metric("max_utilization", "", Over::MeasuredTime, "The same of the busiest directed link.", |of| {
-        of.utilizations.iter().copied().reduce(f64::max)
-    }),
+    within(
+        Bounds::FRACTION,
+        metric(
+            "mean_utilization",
+            "",
+            Over::MeasuredTime,
+            "Utilization: bits sent in the measured time, framing included, as a fraction of the capacity of a directed link. Mean over the links of the segment.",
+            |of| mean(&of.utilizations),
+        ),
+    ),
+    within(
+        Bounds::FRACTION,
+        metric(
+            "max_utilization",
+            "",
+            Over::MeasuredTime,
+            "Utilization of the busiest directed link of the segment.",
+            |of| of.utilizations.iter().copied().reduce(f64::max),
+        ),
+    ),
 ];
 
 /// Metrics of recorded queues.
@@ -61,7 +82,7 @@ pub(super) const QUEUE_METRICS: [Taken<QueueSums>; 1] = [metric(
     "p99_queue_kb",
     "kB",
     Over::WholeRun,
-    "Of each recorded interval the peak queue, of those the 99th percentile. Intervals without waiting packets count.",
+    "99th percentile of the peak queue over the recorded intervals, those without waiting packets included.",
     |of| percentile(&of.deepest, 0.99).map(|bytes| bytes as f64 / 1e3),
 )];
 

@@ -3,6 +3,7 @@
 use serde::{Serialize, Serializer};
 
 use super::sample::Sample;
+use crate::bounds::Bounds;
 
 /// Time that a metric is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +34,7 @@ impl Serialize for Over {
 }
 
 /// Description of a metric.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct MetricInfo {
     /// Its name, after that of the group.
     pub name: &'static str,
@@ -41,8 +42,22 @@ pub struct MetricInfo {
     pub unit: &'static str,
     /// The time that it is about.
     pub over: Over,
+    /// The least and the most that it can be.
+    pub bounds: Bounds,
     /// Its meaning.
     pub meaning: &'static str,
+}
+
+impl MetricInfo {
+    /// Of a metric that is not negative.
+    pub(super) const fn new(
+        name: &'static str,
+        unit: &'static str,
+        over: Over,
+        meaning: &'static str,
+    ) -> Self {
+        Self { name, unit, over, bounds: Bounds::NOT_NEGATIVE, meaning }
+    }
 }
 
 /// A metric and how it is taken of the sums `S`.
@@ -67,7 +82,13 @@ pub(super) const fn metric<S>(
     meaning: &'static str,
     of: fn(&S) -> Option<f64>,
 ) -> Taken<S> {
-    Taken { info: MetricInfo { name, unit, over, meaning }, of: Of::Value(of) }
+    Taken { info: MetricInfo::new(name, unit, over, meaning), of: Of::Value(of) }
+}
+
+/// The metric, which has these bounds.
+pub(super) const fn within<S>(bounds: Bounds, mut metric: Taken<S>) -> Taken<S> {
+    metric.info.bounds = bounds;
+    metric
 }
 
 /// A percentile of times of flows or calls.
@@ -78,7 +99,7 @@ pub(super) const fn percentile<S>(
     p: f64,
     of: fn(&S) -> &Sample,
 ) -> Taken<S> {
-    Taken { info: MetricInfo { name, unit, over: Over::Started, meaning }, of: Of::Percentile(p, of) }
+    Taken { info: MetricInfo::new(name, unit, Over::Started, meaning), of: Of::Percentile(p, of) }
 }
 
 /// The mean of times of flows or calls.
@@ -88,7 +109,7 @@ pub(super) const fn mean<S>(
     meaning: &'static str,
     of: fn(&S) -> &Sample,
 ) -> Taken<S> {
-    Taken { info: MetricInfo { name, unit, over: Over::Started, meaning }, of: Of::Mean(of) }
+    Taken { info: MetricInfo::new(name, unit, Over::Started, meaning), of: Of::Mean(of) }
 }
 
 /// Meanings of metrics, without how they are taken.

@@ -1,5 +1,6 @@
 //! From scenario to plan: every check happens here. After this an error is a bug.
 
+mod behind;
 mod bursts;
 mod checker;
 mod controls;

@@ -1,11 +1,13 @@
 //! Warnings about traffic: too much of it, too late, or none that counts.
 
+use std::cell::LazyCell;
 use std::ops::Range;
 
 use narrows_proto::units::{BitRate, Span, Time};
 use narrows_sim::traffic::{FlowSpec, Rpc, Traffic, Transport};
 use narrows_sim::{HostId, LinkId, Network, Paths};
 
+use super::behind::behind_a_queue;
 use super::facts::round_trip;
 use super::lasting::{lasts, slowest_cycle};
 use super::traffic::PlannedTraffic;
@@ -103,6 +105,7 @@ pub(super) fn warn_of_few_round_trips(
     end: Time,
     checker: &mut Checker<'_>,
 ) {
+    let behind = LazyCell::new(|| behind_a_queue(network, paths, traffic, groups, MOST_FLOWS));
     let lasting = groups.iter().enumerate().filter(|(number, planned)| lasts(traffic, *number, planned));
     for (number, planned) in lasting {
         let (group, name) = (&traffic.groups[number], &planned.name);
@@ -138,13 +141,15 @@ pub(super) fn warn_of_few_round_trips(
             let help = "set stop.after (and measure.until) later, and measure.from behind slow start";
             checker.error(&place, Diagnostic::warning(Code::FewRoundTrips, message).help(help));
         } else if let Some(cycle) = group.transport.control().and_then(slowest_cycle)
-            && flows.len() > 1
             && since_start < cycle
+            && let behind @ 1.. = behind[number]
         {
             let message = format!(
-                "the flows of traffic \"{name}\" are under BBR, and the measured time ends before their first PROBE_RTT after {cycle:.0}"
+                "{behind} of {} flows of traffic \"{name}\" begin behind a queue of other flows under BBR and take it for part of their \
+                 path, and the measured time ends before the first PROBE_RTT, {cycle:.0} after their start",
+                flows.len()
             );
-            let help = "what each of them gets, and the queue, may be others later; their sum may look settled before";
+            let help = "the share of each flow and the queue may change after it: start the flows within a base RTT, or run for three times as long";
             checker.error(&place, Diagnostic::warning(Code::NoProbeRtt, message).help(help));
         }
     }

@@ -21,6 +21,7 @@ pub use schema::variants;
 pub use search::{suggestion, unknown};
 pub use settings::{Setting, Settings, settings_of};
 
+use crate::bounds::Bounds;
 use crate::diagnostic::Code;
 use crate::mechanism;
 use crate::metrics::{METRICS, MetricInfo, MetricSet};
@@ -315,12 +316,21 @@ fn columns() -> Vec<Topic> {
     TABLES.iter().flat_map(|table| table.columns.iter().map(move |column| topic(table, column))).collect()
 }
 
+/// Range of a metric, if more is known than that it is not negative.
+fn range(Bounds { least, most }: Bounds) -> String {
+    match (least, most) {
+        (_, most) if most.is_finite() => format!("From {least} to {most}. "),
+        (least, _) if least > 0.0 => format!("At least {least}. "),
+        _ => String::new(),
+    }
+}
+
 fn metrics() -> Vec<Topic> {
     let topic = |set: &MetricSet, info: &MetricInfo| Topic {
         place: format!("after {}; {}", set.before, set.present),
         about: {
             let unit = if info.unit.is_empty() { String::new() } else { format!("Unit: {}\n\n", info.unit) };
-            format!("{unit}Over {}.", info.over.text())
+            format!("{unit}{}Over {}.", range(info.bounds), info.over.text())
         },
         ..Topic::new(TopicKind::Metric, info.name, info.meaning)
     };
@@ -365,6 +375,8 @@ mod tests {
         assert_eq!(find("DCTCP")[0].kind, TopicKind::Control);
         assert_eq!(find("web.p99_fct_us")[0].name, "p99_fct_us");
         assert_eq!(find("total.wan_max_utilization")[0].name, "max_utilization");
+        assert_eq!(find("web.p99_slowdown")[0].about, "At least 1. Over what starts in the measured time.");
+        assert_eq!(find("total.wan_max_utilization")[0].about, "From 0 to 1. Over the measured time.");
         assert_eq!(find("flows").len(), 2, "a table and a metric");
         assert!(find("nothing").is_empty());
     }

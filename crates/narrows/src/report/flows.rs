@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use crate::diagnostic::Checked;
-use crate::metrics::{Lasted, Marks, Sample, possible};
+use crate::metrics::{self, Lasted, Marks, Sample};
 use crate::results::{Source, Table};
 use crate::statistics::{Estimate, estimate, mean, percentile};
 
@@ -63,8 +63,8 @@ pub(super) struct Slow {
     slowdown: f64,
     retransmissions: u64,
     timeouts: u64,
-    /// Fraction of its payload that was acknowledged as marked.
-    marked: f64,
+    /// Fraction of its payload that was acknowledged as marked; none if receivers do not report that.
+    marked: Option<f64>,
 }
 
 /// A group as a page shows it: means over runs and their confidence intervals.
@@ -139,6 +139,7 @@ fn fractions() -> Vec<f64> {
 /// The columns that are needed of the table of flows.
 struct Flows<'a> {
     table: &'a Table,
+    summary: &'a Value,
     fct: &'a [Option<u64>],
     ideal: &'a [Option<u64>],
     size: &'a [Option<u64>],
@@ -162,6 +163,12 @@ impl Flows<'_> {
         rows.get(row).and_then(|name| names.get(*name as usize)).cloned().unwrap_or_default()
     }
 
+    /// Receivers of a group report which bytes were marked. With classic ECN or notification packets a sender does not learn how many.
+    fn has_marked(&self, group: &str) -> bool {
+        let metrics = self.summary.get("metrics");
+        metrics.and_then(|all| all.get(format!("{group}.marked_fraction"))).is_some_and(Value::is_number)
+    }
+
     fn marked(&self, row: usize) -> f64 {
         let delivered = self.number("delivered_bytes", row);
         self.number("marked_bytes", row) as f64 / delivered.max(1) as f64
@@ -177,7 +184,7 @@ impl GroupTimes {
         let Some(table) = source.columns("flows", &COLUMNS)? else { return Ok(Vec::new()) };
         let [fct, ideal, size] =
             ["fct_ps", "ideal_fct_ps", "size_bytes"].map(|name| table.maybe_integers(name));
-        let flows = Flows { table: &table, fct, ideal, size };
+        let flows = Flows { table: &table, summary, fct, ideal, size };
         let ((rows, names), measured) = (table.names("group"), table.flags("measured"));
         let (mut by_group, mut unfinished) = (vec![Vec::new(); names.len()], vec![Vec::new(); names.len()]);
         for (row, group) in rows.iter().enumerate() {
@@ -212,6 +219,7 @@ impl GroupTimes {
             (class, Bin { flows: sample.len(), p50: at(0.5), p99: at(0.99) })
         };
         let control = flows.name("control", rows[0]);
+        let has_marked = flows.has_marked(name);
         rows.sort_by(|a, b| flows.micros(*a).total_cmp(&flows.micros(*b)).then(a.cmp(b)));
         let times: Vec<_> = rows.iter().map(|row| flows.micros(*row)).collect();
         let quantiles = fractions().into_iter().map(|p| percentile(&times, p).unwrap_or(0.0)).collect();
@@ -221,8 +229,8 @@ impl GroupTimes {
             control,
             quantiles,
             bins: classes.into_iter().map(bin).collect(),
-            tail: tail(flows, &rows),
-            slowest: rows.iter().take(SLOWEST).map(|row| slow(flows, *row)).collect(),
+            tail: tail(flows, &rows, has_marked),
+            slowest: rows.iter().take(SLOWEST).map(|row| slow(flows, *row, has_marked)).collect(),
         }
     }
 }
@@ -232,7 +240,7 @@ fn class(size: u64) -> u32 {
     (libm::log10(size.max(1) as f64) * CLASSES - 1e-9).ceil().max(0.0) as u32
 }
 
-fn slow(flows: &Flows<'_>, row: usize) -> Slow {
+fn slow(flows: &Flows<'_>, row: usize, has_marked: bool) -> Slow {
     Slow {
         flow: flows.number("flow", row),
         src: flows.name("src", row),
@@ -243,12 +251,12 @@ fn slow(flows: &Flows<'_>, row: usize) -> Slow {
         slowdown: flows.slowdown(row),
         retransmissions: flows.number("retransmissions", row),
         timeouts: flows.number("timeouts", row),
-        marked: flows.marked(row),
+        marked: has_marked.then(|| flows.marked(row)),
     }
 }
 
 /// All flows beside the hundredth with the largest slowdowns; `rows` begin with these. None if they are too few to compare.
-fn tail(flows: &Flows<'_>, rows: &[usize]) -> Option<Tail> {
+fn tail(flows: &Flows<'_>, rows: &[usize], has_marked: bool) -> Option<Tail> {
     let slowest = rows.len().div_ceil(100).max(5);
     if rows.len() < 2 * slowest {
         return None;
@@ -260,16 +268,14 @@ fn tail(flows: &Flows<'_>, rows: &[usize]) -> Option<Tail> {
         })
     };
     let share = |column: &'static str| both(&|row| if flows.number(column, row) > 0 { 100.0 } else { 0.0 });
-    Some(Tail {
-        flows: [rows.len(), slowest],
-        rows: vec![
-            ("slowdown, mean", both(&|row| flows.slowdown(row))),
-            ("size, mean kB", both(&|row| flows.size[row].unwrap_or(0) as f64 / 1e3)),
-            ("ran into a timeout, %", share("timeouts")),
-            ("sent something again, %", share("retransmissions")),
-            ("payload marked, %", both(&|row| 100.0 * flows.marked(row))),
-        ],
-    })
+    let mut found = vec![
+        ("slowdown, mean", both(&|row| flows.slowdown(row))),
+        ("size, mean kB", both(&|row| flows.size[row].unwrap_or(0) as f64 / 1e3)),
+        ("with a timeout, %", share("timeouts")),
+        ("with a retransmission, %", share("retransmissions")),
+    ];
+    found.extend(has_marked.then(|| ("payload marked, %", both(&|row| 100.0 * flows.marked(row)))));
+    Some(Tail { flows: [rows.len(), slowest], rows: found })
 }
 
 /// Groups of several runs as a page shows them.
@@ -320,16 +326,16 @@ fn classes(runs: &[&GroupTimes]) -> Vec<SizeClass> {
         let bins: Option<Vec<_>> =
             runs.iter().map(|run| run.bins.get(class).filter(|bin| bin.flows >= FEWEST)).collect();
         let bins = bins?;
-        let over = |of: fn(&Bin) -> Slowdown| {
-            let found = estimate(&bins.iter().map(|bin| of(bin).value).collect::<Vec<_>>())?;
+        let over = |metric: &str, of: fn(&Bin) -> Slowdown| {
+            let samples: Vec<_> = bins.iter().map(|bin| of(bin).value).collect();
             let marks = bins.iter().map(|bin| of(bin).marks).fold(Marks::default(), Marks::and);
-            Some(Marked { estimate: found.within(possible("slowdown")), marks })
+            Some(Marked { estimate: metrics::estimate(metric, &samples)?, marks: marks.over(&samples) })
         };
         Some(SizeClass {
             size: libm::pow(10.0, f64::from(*class) / CLASSES),
             flows: bins.iter().map(|bin| bin.flows).sum(),
-            p50: over(|bin| bin.p50)?,
-            p99: over(|bin| bin.p99)?,
+            p50: over("p50_slowdown", |bin| bin.p50)?,
+            p99: over("p99_slowdown", |bin| bin.p99)?,
         })
     };
     runs.first().into_iter().flat_map(|run| run.bins.keys()).filter_map(class).collect()
@@ -338,6 +344,39 @@ fn classes(runs: &[&GroupTimes]) -> Vec<SizeClass> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::document::Document;
+    use crate::plan::Plan;
+    use crate::report::digest::Digest;
+    use crate::run::{Options, run};
+
+    /// Rows of the tail of short flows under a control, and whether the slowest have a marked fraction.
+    fn tail_of(cc: &str) -> (Vec<&'static str>, bool) {
+        let text = format!(
+            r#"
+            version = 2
+            name = "tail"
+            stop = {{ after = "4 ms", drain = "100 ms" }}
+            topology.star = {{ hosts = 4, rate = "1 Gb/s", delay = "1 us" }}
+            switches.default = {{ buffer = {{ size = "1 MB", sharing = "per_port" }}, marking = {{ step = {{ k = "20 kB" }} }} }}
+            traffic = [{{ name = "web", pattern.poisson = {{ load = 0.5, of = "host_links", sizes = {{ constant = "30 kB" }} }}, cc = {cc} }}]
+            "#
+        );
+        let plan = std::sync::Arc::new(Plan::new(Document::parse("tail.toml", text, "").unwrap()).unwrap());
+        let results = run(&plan, Options::default(), |_| std::ops::ControlFlow::Continue(())).unwrap();
+        let group = Digest::of(&results).unwrap().groups.remove(0);
+        let rows = group.tail.unwrap().rows.into_iter().map(|(name, _)| name).collect();
+        (rows, group.slowest[0].marked.is_some())
+    }
+
+    #[test]
+    fn a_tail_says_what_was_marked_only_where_receivers_report_it() {
+        let (rows, of_flows) = tail_of("{ dctcp = {} }");
+        assert!(rows.contains(&"payload marked, %") && of_flows, "{rows:?}");
+        for classic in ["{ reno = { ecn = true } }", "{ vegas = {} }"] {
+            let (rows, of_flows) = tail_of(classic);
+            assert!(!rows.contains(&"payload marked, %") && !of_flows, "{rows:?}");
+        }
+    }
 
     #[test]
     fn sizes_are_in_the_class_that_ends_with_them() {

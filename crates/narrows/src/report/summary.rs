@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use super::digest::{Cell, Digest};
-use crate::metrics::{Marks, TOTAL, possible};
+use crate::metrics::{Marks, TOTAL, estimate};
 use crate::plan::CLOSE;
-use crate::statistics::{Estimate, estimate, estimate_ratio};
+use crate::statistics::{Estimate, estimate_ratio};
 
 /// A table of metrics: a row for each, a column for each cell.
 #[derive(Clone, Debug, Serialize)]
@@ -160,7 +160,7 @@ fn row(cells: &[Cell], group: &str, metric: &str) -> Option<SummaryRow> {
     }
     let name = format!("{group}.{metric}");
     let samples = |cell: &Cell| -> Vec<_> { cell.runs.iter().filter_map(|run| run.metric(&name)).collect() };
-    let estimated = |cell: &Cell| estimate(&samples(cell)).map(|found| found.within(possible(metric)));
+    let estimated = |cell: &Cell| estimate(metric, &samples(cell));
     let values: Vec<_> = cells.iter().map(estimated).collect();
     let happened = values.iter().flatten().any(|value| value.mean != 0.0);
     let is_shown = match shown {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::judge::Samples;
+use super::observed::Samples;
 use super::stored::{Number, Stored, Values, Varied};
 use super::study::Known;
 use super::{Alternative, Paper, Parameter, Reproduction, Request, Study};

@@ -1,25 +1,22 @@
 //! From what was measured to verdicts.
 
-use std::collections::BTreeMap;
-
 use super::claim::Claim;
+use super::observed::{Alternative, Observed};
 use super::outcome::{Judged, Tested};
 use super::places::{Explanation, Place, places};
-use super::{Expected, Parameter, Sweep, Verdict};
+use super::{Expected, Parameter, Verdict};
 use crate::numbers::with_interval;
-use crate::statistics::{Estimate, estimate, estimate_ratio, mean};
-
-/// By parameter and alternative, and by quantity: a value for each seed.
-pub(super) type Samples = BTreeMap<(Option<(usize, usize)>, String), Vec<Option<f64>>>;
+use crate::statistics::Estimate;
 
 /// All claims with their verdicts, and what is wrong with their notes.
 pub(super) fn judge(
     claims: &[Claim],
     parameters: &[Parameter],
-    samples: &Samples,
+    observed: &Observed<'_>,
 ) -> (Vec<Judged>, Vec<String>) {
-    let measured: Vec<_> = claims.iter().map(|claim| of_claim(claim, samples)).collect();
-    let judge = Judge { claims, parameters, samples, measured };
+    let of_claim = |claim: &Claim| measured(observed, None, &claim.quantity, claim.over.as_deref());
+    let measured: Vec<_> = claims.iter().map(of_claim).collect();
+    let judge = Judge { claims, parameters, observed, measured };
     let judged: Vec<_> = (0..claims.len()).map(|number| judge.claim(number)).collect();
     let errors = judged.iter().filter_map(|judged| judge.error(judged)).collect();
     (judged, errors)
@@ -29,7 +26,7 @@ pub(super) fn judge(
 struct Judge<'a> {
     claims: &'a [Claim],
     parameters: &'a [Parameter],
-    samples: &'a Samples,
+    observed: &'a Observed<'a>,
     measured: Vec<Option<Estimate>>,
 }
 
@@ -126,55 +123,28 @@ impl Judge<'_> {
                 Some((number, alternatives.iter().position(|each| each.value == *value)?))
             }
         };
-        let of = |quantity: &String| self.samples.get(&(alternative, quantity.clone()));
-        match &place.over {
-            None => estimate_present(of(&place.quantity)?),
-            Some(over) => ratio(of(&place.quantity)?, of(over)?),
-        }
+        measured(self.observed, alternative, &place.quantity, place.over.as_deref())
     }
 }
 
 /// A quantity over seeds, or the ratio of two.
-fn of_claim(claim: &Claim, samples: &Samples) -> Option<Estimate> {
-    let of = |quantity: &str| samples.get(&(None, quantity.to_owned())).map_or(&[][..], Vec::as_slice);
-    match &claim.over {
-        None => estimate_present(of(&claim.quantity)),
-        Some(over) => ratio(of(&claim.quantity), of(over)),
+fn measured(
+    observed: &Observed<'_>,
+    alternative: Alternative,
+    quantity: &str,
+    over: Option<&str>,
+) -> Option<Estimate> {
+    match over {
+        None => observed.estimate(alternative, quantity),
+        Some(over) => observed.ratio(alternative, quantity, over),
     }
-}
-
-/// Seeds that gave no value are left out.
-pub(super) fn estimate_present(values: &[Option<f64>]) -> Option<Estimate> {
-    estimate(&values.iter().copied().flatten().collect::<Vec<_>>())
-}
-
-/// Seed by seed; with zeros among the values, of the arithmetic means.
-fn ratio(values: &[Option<f64>], others: &[Option<f64>]) -> Option<Estimate> {
-    let pairs: Vec<_> =
-        values.iter().zip(others).filter_map(|(value, other)| Some(((*value)?, (*other)?))).collect();
-    let of_means = || {
-        let (values, others): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
-        let found = estimate(&[mean(&values)? / mean(&others)?])?;
-        Some(Estimate { samples: pairs.len(), ..found })
-    };
-    estimate_ratio(&pairs).or_else(of_means)
-}
-
-/// For each seed what becomes of a sweep; none if a point of it is missing.
-pub(super) fn over_sweep(sweep: &Sweep, samples: &Samples) -> Vec<Option<f64>> {
-    let of = |quantity: &String| samples.get(&(None, quantity.clone())).map_or(&[][..], Vec::as_slice);
-    let points: Vec<_> = sweep.points.iter().map(|(x, quantity)| (*x, of(quantity))).collect();
-    let seeds = points.iter().map(|(_, values)| values.len()).min().unwrap_or(0);
-    let at = |seed: usize| {
-        let values = points.iter().map(|(x, values)| Some((*x, values[seed]?))).collect::<Option<Vec<_>>>();
-        sweep.reduce.of(&values?)
-    };
-    (0..seeds).map(at).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::Paper;
     use super::super::claims::read;
+    use super::super::observed::Samples;
     use super::*;
 
     fn samples(all: &[(&str, &[f64])]) -> Samples {
@@ -192,7 +162,8 @@ mod tests {
     fn verdict(found: &[f64], fitted: &[&str]) -> Verdict {
         let fitted = fitted.iter().map(|id| (*id).to_owned()).collect();
         let parameter = Parameter { name: "setting".into(), fitted, ..Parameter::default() };
-        judge(&claims(TEN), &[parameter], &samples(&[("w.a.x", found)])).0[0].verdict
+        let (paper, found) = (Paper::default(), samples(&[("w.a.x", found)]));
+        judge(&claims(TEN), &[parameter], &Observed::new(&paper, &found)).0[0].verdict
     }
 
     #[test]
@@ -216,7 +187,9 @@ mod tests {
 
     fn noted(note: &str) -> (Judged, Vec<String>) {
         let found = samples(&[("w.a.x", &[20.0]), ("w.b.x", &[4.0])]);
-        let (mut judged, errors) = judge(&claims(&format!("{TEN}\nnote = \"{note}\"")), &[], &found);
+        let paper = Paper::default();
+        let observed = Observed::new(&paper, &found);
+        let (mut judged, errors) = judge(&claims(&format!("{TEN}\nnote = \"{note}\"")), &[], &observed);
         (judged.remove(0), errors)
     }
 

@@ -33,6 +33,7 @@ pub(crate) mod markdown;
 mod measured;
 mod name;
 mod needed;
+mod observed;
 mod outcome;
 mod places;
 mod rackcc;
@@ -60,6 +61,7 @@ pub use study::{Request, Run, Study};
 pub use sweep::{OverSweep, Sweep};
 
 use self::name::{experiment_of, parts};
+use crate::bounds::Bounds;
 use crate::diagnostic::{Checked, Code, Diagnostic};
 use crate::plan::Plan;
 use crate::results::Results;
@@ -111,6 +113,7 @@ pub fn find(name: &str) -> Checked<Arc<Paper>> {
 struct Model {
     /// `paper.model`.
     name: &'static str,
+    /// None of them can be negative, and nothing bounds them from above.
     quantities: &'static [&'static str],
     series: &'static [&'static str],
     measure: fn(&Results) -> Measured,
@@ -181,6 +184,11 @@ pub struct Experiment {
 pub struct Measure(Vec<Arc<folder::Reading>>);
 
 impl Measure {
+    /// The least and the most that the quantity of a column can be; none if nothing here measures it.
+    fn bounds(&self, column: &str) -> Option<Bounds> {
+        self.0.iter().find_map(|reading| reading.bounds(column))
+    }
+
     fn of(&self, results: &Results) -> Measured {
         let mut measured = Measured::default();
         self.0.iter().for_each(|reading| measured.extend(reading.measure(results)));

@@ -105,7 +105,7 @@ pub(super) struct DrawnChart {
 pub(super) struct DrawnCurve {
     pub(super) label: String,
     pub(super) points: Vec<(f64, f64)>,
-    pub(super) colour: usize,
+    pub(super) color: usize,
     pub(super) origin: Origin,
 }
 

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::judge::{Samples, estimate_present, judge, over_sweep};
+use super::judge::judge;
 use super::needed::{Available, needed};
+use super::observed::{Observed, Samples, over_sweep};
 use super::outcome::{DrawnChart, DrawnCurve, FigureOutcome, ParameterOutcome, Reproduction};
 use super::stored::Stored;
 use super::{
@@ -286,13 +287,14 @@ impl Study {
             let values = over_sweep(sweep, &samples);
             samples.insert((None, sweep.name.clone()), values);
         }
-        let (judged, mut errors) = judge(&self.claims, &self.parameters, &samples);
+        let observed = Observed::new(&self.paper, &samples);
+        let (judged, mut errors) = judge(&self.claims, &self.parameters, &observed);
         let cell = |quantity: String| {
-            let estimate = estimate_present(samples.get(&(None, quantity.clone()))?)?;
+            let estimate = observed.estimate(None, &quantity)?;
             Some((quantity, estimate))
         };
         let outcome = |figure: &Figure| FigureOutcome {
-            charts: figure.charts.iter().map(|chart| draw(chart, &self.claims, &samples, &series)).collect(),
+            charts: figure.charts.iter().map(|chart| draw(chart, &self.claims, &observed, &series)).collect(),
             cells: figure.tables.iter().flat_map(Table::quantities).filter_map(&cell).collect(),
             claims: judged.iter().filter(|judged| judged.claim.figure == figure.name).cloned().collect(),
             figure: figure.clone(),
@@ -300,7 +302,7 @@ impl Study {
         let figures = self.figures.iter().map(outcome).collect();
         let parameters = self.parameters.iter().enumerate();
         let parameters: Vec<_> =
-            parameters.map(|(number, parameter)| vary(number, parameter, &samples)).collect();
+            parameters.map(|(number, parameter)| vary(number, parameter, &observed)).collect();
         errors.extend(parameters.iter().flat_map(ParameterOutcome::errors));
         // What a short form leaves out is no mistake.
         errors.retain(|_| !self.quick && self.figure.is_none());
@@ -361,40 +363,38 @@ fn find_figure(figures: &[Figure], wanted: &str) -> Checked<usize> {
 fn draw(
     chart: &Chart,
     claims: &[Claim],
-    samples: &Samples,
+    observed: &Observed<'_>,
     series: &BTreeMap<String, Vec<(f64, f64)>>,
 ) -> DrawnChart {
-    let mean = |quantity: &String| {
-        estimate_present(samples.get(&(None, quantity.clone()))?).map(|estimate| estimate.mean)
-    };
+    let mean = |quantity: &String| observed.estimate(None, quantity).map(|estimate| estimate.mean);
     let reported = |quantity: &String| {
         claims.iter().find_map(|claim| claim.reported().filter(|_| claim.quantity == *quantity))
     };
     let mut curves = Vec::new();
-    let mut add = |label: String, points: Vec<(f64, f64)>, colour: usize, origin: Origin| {
+    let mut add = |label: String, points: Vec<(f64, f64)>, color: usize, origin: Origin| {
         if !points.is_empty() {
-            curves.push(DrawnCurve { label, points, colour, origin });
+            curves.push(DrawnCurve { label, points, color, origin });
         }
     };
-    for (colour, curve) in chart.curves.iter().enumerate() {
+    for (color, curve) in chart.curves.iter().enumerate() {
         match &curve.points {
             Points::Series(name) => {
                 let points = series.get(name).cloned().unwrap_or_default();
-                add(curve.label.clone(), points, colour, Origin::Measured);
+                add(curve.label.clone(), points, color, Origin::Measured);
             }
             Points::Sweep(points) => {
                 let all = |value: &dyn Fn(&String) -> Option<f64>| -> Vec<_> {
                     points.iter().filter_map(|(x, quantity)| Some((*x, value(quantity)?))).collect()
                 };
-                add(curve.label.clone(), all(&mean), colour, Origin::Measured);
-                add(format!("{}, paper", curve.label), all(&reported), colour, Origin::Paper);
+                add(curve.label.clone(), all(&mean), color, Origin::Measured);
+                add(format!("{}, paper", curve.label), all(&reported), color, Origin::Paper);
             }
             // Drawn in the color of the curve before it, which is what it is about; if that was measured.
             Points::Theory(points) => {
-                let before = colour.checked_sub(1).map(|before| &chart.curves[before].points);
+                let before = color.checked_sub(1).map(|before| &chart.curves[before].points);
                 let beside = before.is_some_and(|points| !matches!(points, Points::Theory(_)));
-                let colour = if beside { colour - 1 } else { colour };
-                add(curve.label.clone(), points.clone(), colour, Origin::Theory);
+                let color = if beside { color - 1 } else { color };
+                add(curve.label.clone(), points.clone(), color, Origin::Theory);
             }
         }
     }
@@ -409,18 +409,19 @@ fn draw(
 }
 
 /// Values of a parameter, and the watched quantities with each. All rows are of the same seeds.
-fn vary(number: usize, parameter: &Parameter, samples: &Samples) -> ParameterOutcome {
+fn vary(number: usize, parameter: &Parameter, observed: &Observed<'_>) -> ParameterOutcome {
     let row = |alternative: Option<(usize, usize)>| -> Vec<_> {
-        let value = |quantity: &String| {
-            let values = samples.get(&(alternative, quantity.clone()))?;
-            estimate_present(&values[..values.len().min(ALTERNATIVE_SEEDS as usize)])
-        };
+        let seeds = ALTERNATIVE_SEEDS as usize;
+        let value = |quantity: &String| observed.estimate_of_first(alternative, quantity, seeds);
         parameter.watched.iter().map(value).collect()
     };
-    let varied = samples.keys().any(|(alternative, _)| alternative.is_some_and(|(own, _)| own == number));
     let base = (parameter.value.clone(), row(None));
     let alternatives = parameter.alternatives.iter().enumerate();
     let alternatives = alternatives.map(|(place, each)| (each.value.clone(), row(Some((number, place)))));
-    let rows = if varied { std::iter::once(base).chain(alternatives).collect() } else { Vec::new() };
+    let rows = if observed.varies(number) {
+        std::iter::once(base).chain(alternatives).collect()
+    } else {
+        Vec::new()
+    };
     ParameterOutcome { parameter: parameter.clone(), rows }
 }

@@ -1,5 +1,7 @@
 //! Reduction of a quantity over the points of a sweep, seed by seed.
 
+use crate::bounds::Bounds;
+
 /// Something about a quantity over the points of a sweep.
 #[derive(Clone, Debug)]
 pub struct Sweep {
@@ -21,6 +23,21 @@ pub enum OverSweep {
     Knee(f64),
     /// The rank of the value at this place: 1 if no other is smaller.
     Rank(usize),
+}
+
+impl Sweep {
+    /// The least and the most that it can be.
+    pub(super) fn bounds(&self) -> Bounds {
+        let places = self.points.iter().map(|(x, _)| *x);
+        let (least, most) = match self.reduce {
+            OverSweep::Ordering => (0.0, 1.0),
+            OverSweep::Knee(_) => {
+                (places.clone().fold(f64::INFINITY, f64::min), places.fold(f64::NEG_INFINITY, f64::max))
+            }
+            OverSweep::Rank(_) => (1.0, self.points.len() as f64),
+        };
+        Bounds { least, most }
+    }
 }
 
 impl OverSweep {
@@ -68,6 +85,15 @@ mod tests {
             [1.0, 0.0, 2.0 / 3.0].map(Some)
         );
         assert_eq!(of(&[1.0]), None);
+    }
+
+    #[test]
+    fn a_reduction_is_bounded_by_the_points_that_it_is_of() {
+        let points: Vec<_> = [40.0, 5.0, 80.0].map(|x| (x, format!("a.k{x}.queue"))).into();
+        let of = |reduce| Sweep { name: "a.b.c".into(), points: points.clone(), reduce }.bounds();
+        assert_eq!(of(OverSweep::Ordering), Bounds::FRACTION);
+        assert_eq!(of(OverSweep::Knee(0.9)), Bounds { least: 5.0, most: 80.0 });
+        assert_eq!(of(OverSweep::Rank(0)), Bounds { least: 1.0, most: 3.0 });
     }
 
     #[test]

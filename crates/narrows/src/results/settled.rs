@@ -241,17 +241,6 @@ mod tests {
     }
 
     #[test]
-    fn several_flows_under_bbr_that_never_probe_the_round_trip_time_are_warned_of() {
-        let codes = |after: &str, hosts: &str| {
-            let said = told("bbr", &format!("stop.after = \"{after}\""), hosts);
-            said.into_iter().map(|warning| warning.code).collect::<Vec<_>>()
-        };
-        assert_eq!(codes("4 s", "2"), [Code::NoProbeRtt]);
-        assert_eq!(codes("4 s", "1"), [], "one flow has the queue for itself");
-        assert_eq!(codes("11 s", "2"), []);
-    }
-
-    #[test]
     fn a_window_that_stands_at_what_the_link_carries_is_settled() {
         assert_eq!(said("fixed", "\"off\"", ""), []);
     }

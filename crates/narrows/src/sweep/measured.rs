@@ -8,9 +8,9 @@ use serde_json::Value;
 use super::cells::Manifest;
 use super::store::{Store, summary};
 use crate::diagnostic::Checked;
-use crate::metrics::{Marks, possible};
+use crate::metrics::{Marks, estimate};
 use crate::results::warnings_in;
-use crate::statistics::{Estimate, estimate};
+use crate::statistics::Estimate;
 
 /// The metrics of a point, over its seeds.
 #[derive(Clone, Debug)]
@@ -107,7 +107,7 @@ pub(super) fn summarize(manifest: &Manifest, rows: &[Row], metrics: &Metrics) ->
             let samples: Vec<_> = of.filter_map(|(_, value)| *value).collect();
             let of_seeds = Marks::default().over(&samples);
             marks.extend((of_seeds != Marks::default()).then(|| (name.clone(), of_seeds)));
-            (name.clone(), estimate(&samples).map(|found| found.within(possible(name))))
+            (name.clone(), estimate(name, &samples))
         };
         let own: Vec<_> = own.into_iter().map(&mut over_seeds).collect();
         PointSummary {

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::PointSummary;
-use crate::metrics::{METRICS, Marks, Over, TOTAL};
+use crate::metrics::{Marks, Over, TOTAL, infos_of};
 use crate::statistics::Estimate;
 
 /// Metrics that say most about a group, the most telling first. Goodput and unfinished flows are always shown: without them
@@ -42,8 +42,7 @@ pub struct OverviewRow {
 impl Overview {
     /// Which metrics are about the whole run, and the meaning of all marks, a line each.
     pub fn legend(&self) -> Vec<String> {
-        let infos = |name: &str| METRICS.iter().flat_map(|set| &set.metrics).find(|info| info.name == name);
-        let of_run = |name: &&String| infos(name).is_some_and(|info| info.over == Over::WholeRun);
+        let of_run = |name: &&String| infos_of(name).next().is_some_and(|info| info.over == Over::WholeRun);
         let of_run: Vec<_> = self.metrics.iter().filter(of_run).map(String::as_str).collect();
         let of_run = (!of_run.is_empty()).then(|| format!("of the whole run: {}", of_run.join(", ")));
         let marks = self.rows.iter().flat_map(|row| &row.uncertain).copied();

@@ -2,14 +2,15 @@
 //!
 //! The number of seeds of a point is the smallest, from the number it begins with on, for which the interval is narrow enough.
 //! It is decided in the order of seeds, so it does not depend on which run ended first. Looking again and again makes
-//! intervals a little too narrow: stopping favours samples that happen to lie close together.
+//! intervals a little too narrow: stopping favors samples that happen to lie close together.
 //!
 //! A metric that is zero in one of the runs has no interval ([`crate::statistics::estimate`]): such a point gets the most seeds.
 
 use serde::{Deserialize, Serialize};
 
 use crate::diagnostic::{Checked, Code, Diagnostic};
-use crate::statistics::{Estimate, FEWEST, estimate};
+use crate::metrics::estimate;
+use crate::statistics::{Estimate, FEWEST};
 
 /// A point gets more seeds until a metric is known well enough.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
@@ -49,7 +50,7 @@ impl Until {
         let known = values.len() as u32;
         (first..=known.min(self.most)).find(|seeds| {
             let values: Vec<_> = values[..*seeds as usize].iter().flatten().copied().collect();
-            *seeds == self.most || estimate(&values).is_some_and(narrow)
+            *seeds == self.most || estimate(&self.metric, &values).is_some_and(narrow)
         })
     }
 }

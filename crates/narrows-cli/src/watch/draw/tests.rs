@@ -167,13 +167,13 @@ fn scrolling_shows_other_rows_and_says_which() {
 }
 
 #[test]
-fn without_colour_no_cell_has_one() {
+fn without_color_no_cell_has_one() {
     let monitor = monitor();
     let state = State::default();
-    let colours = |theme| {
+    let colors = |theme| {
         let (buffer, _) = buffer(&view(&monitor, &state, theme), 160, 48);
         buffer.content().iter().any(|cell| cell.fg != Color::Reset || cell.bg != Color::Reset)
     };
-    assert!(colours(RICH));
-    assert!(!colours(PLAIN));
+    assert!(colors(RICH));
+    assert!(!colors(PLAIN));
 }

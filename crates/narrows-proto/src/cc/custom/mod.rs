@@ -29,7 +29,7 @@ pub use outside::Outside;
 pub use settings::{Setting, Settings};
 
 /// One line for lists.
-pub const SUMMARY: &str = "a control that is not built in, brought along in Python or Rust";
+pub const SUMMARY: &str = "a control that is not built in, attached from Python or Rust";
 /// Where it is defined.
 pub const SOURCE: &str = "the program that runs the scenario";
 

@@ -2,7 +2,7 @@
 
 use super::super::summary::words;
 use crate::diagnostic::{Checked, Code, Diagnostic};
-use crate::metrics::{METRICS, TOTAL};
+use crate::metrics::{TOTAL, infos_of};
 use crate::scenario::matches;
 use crate::sweep::{PointSummary, usual_metrics};
 
@@ -24,9 +24,7 @@ pub(super) struct Chosen {
 impl Chosen {
     fn new(name: &str, groups: Vec<String>) -> Self {
         let known = words(name);
-        let last = name.strip_prefix("dc_").or_else(|| name.strip_prefix("wan_")).unwrap_or(name);
-        let infos = || METRICS.iter().flat_map(|set| &set.metrics);
-        let info = infos().find(|info| info.name == name).or_else(|| infos().find(|info| info.name == last));
+        let info = infos_of(name).next();
         Self {
             name: name.to_owned(),
             label: known.map_or(name, |(words, _)| words).to_owned(),

@@ -8,8 +8,10 @@ use super::columns::{Column, Curve, First, Joined, Last, Numbers, Take, Y};
 use super::curves::curve_of;
 use super::ground::{Ground, is_name};
 use super::lookup::{Wanted, check_names, check_rows, is_key, is_time, numbers_of, rows_of, table_of};
+use super::quantity::{Of, Quantity, bounds_of};
 use super::until::Until;
-use super::written::{self, Per, Reduce};
+use super::written::{self, Reduce};
+use crate::bounds::Bounds;
 use crate::diagnostic::{Checked, Code, Diagnostic, Rejection};
 use crate::plan::Plan;
 use crate::results::{Results, Table};
@@ -24,31 +26,11 @@ pub(crate) struct Reading {
     model: Option<&'static Model>,
     /// Quantities that follow from others stand behind them.
     quantities: Vec<Quantity>,
+    /// The least and the most that each of them can be, those of the model included.
+    bounds: BTreeMap<String, Bounds>,
     series: Vec<(String, Curve)>,
     /// Where it stands.
     path: String,
-}
-
-#[derive(Debug)]
-struct Quantity {
-    name: String,
-    of: Of,
-    per: Option<Per>,
-    times: Option<f64>,
-    plus: Option<f64>,
-    at_least: Option<f64>,
-    /// Not if only others follow from it.
-    keep: bool,
-}
-
-#[derive(Debug)]
-enum Of {
-    Metric(String),
-    Column(Column),
-    Other(String),
-    Ratio([String; 2]),
-    Difference([String; 2]),
-    Sum(Vec<String>),
 }
 
 impl Reading {
@@ -81,7 +63,13 @@ impl Reading {
         }
         let of_model = model.map_or(&[][..], |model| model.quantities);
         let quantities = ordered(quantities, of_model, &path, ground)?;
-        Ok(Self { ground: Arc::clone(ground), model, quantities, series, path })
+        let bounds = bounds_of(of_model, &quantities);
+        Ok(Self { ground: Arc::clone(ground), model, quantities, bounds, series, path })
+    }
+
+    /// The least and the most that a quantity can be.
+    pub(crate) fn bounds(&self, quantity: &str) -> Option<Bounds> {
+        self.bounds.get(quantity).copied()
     }
 
     /// Names of the quantities it takes, and of the curves.
@@ -110,7 +98,7 @@ impl Reading {
                     table.as_ref().and_then(|table| column.of(table, results, known))
                 }
                 Of::Other(name) => known(name),
-                Of::Ratio([a, b]) => {
+                Of::Ratio([a, b]) | Of::Fraction([a, b]) => {
                     known(a).zip(known(b)).map(|(a, b)| a / b).filter(|ratio| ratio.is_finite())
                 }
                 Of::Difference([a, b]) => known(a).zip(known(b)).map(|(a, b)| a - b),
@@ -184,34 +172,6 @@ impl Reading {
     }
 }
 
-impl Quantity {
-    fn finished(&self, value: f64, results: &Results) -> Option<f64> {
-        let seconds = match self.per {
-            None => None,
-            Some(Per::MeasuredSecond) => Some(results.outline().measured_for().as_secs_f64()),
-            Some(Per::Second) => Some(results.ended.as_secs_f64()),
-        };
-        if seconds == Some(0.0) {
-            return None;
-        }
-        let value = seconds.map_or(value, |seconds| value / seconds);
-        let value = self.times.map_or(value, |times| value * times);
-        let value = self.plus.map_or(value, |plus| value + plus);
-        Some(self.at_least.map_or(value, |least| value.max(least)))
-    }
-
-    /// The quantities it follows from.
-    fn others(&self) -> &[String] {
-        match &self.of {
-            Of::Metric(_) => &[],
-            Of::Column(column) => column.others(),
-            Of::Other(other) => std::slice::from_ref(other),
-            Of::Ratio(both) | Of::Difference(both) => both,
-            Of::Sum(all) => all,
-        }
-    }
-}
-
 fn bad_name(name: &str) -> Diagnostic {
     let message = format!("the name \"{name}\", expected 1 to 64 letters, digits, - and _");
     Diagnostic::error(Code::OutOfRange, message)
@@ -228,9 +188,10 @@ fn model(name: &str, path: &str, ground: &Ground) -> Checked<&'static Model> {
 fn quantity_of(name: &str, written: &written::Quantity, path: &str, ground: &Ground) -> Checked<Quantity> {
     let conflict =
         |message: &str| -> Rejection { ground.at(path, Diagnostic::error(Code::Conflict, message)) };
-    const KINDS: &str = "a quantity has one of `metric`, `table`, `of`, `ratio`, `difference` and `sum`";
-    let written::Quantity { metric, table, of, ratio, difference, sum, .. } = written;
-    let others = [of.is_some(), ratio.is_some(), difference.is_some(), sum.is_some()];
+    const KINDS: &str =
+        "a quantity has one of `metric`, `table`, `of`, `ratio`, `fraction`, `difference` and `sum`";
+    let written::Quantity { metric, table, of, ratio, fraction, difference, sum, .. } = written;
+    let others = [of.is_some(), ratio.is_some(), fraction.is_some(), difference.is_some(), sum.is_some()];
     let kinds = [metric.is_some(), table.is_some()].into_iter().chain(others);
     if kinds.filter(|there| *there).count() != 1 {
         return Err(conflict(KINDS));
@@ -257,12 +218,13 @@ fn quantity_of(name: &str, written: &written::Quantity, path: &str, ground: &Gro
             return Err(ground.at(&format!("{path}.{key}"), Diagnostic::error(Code::OutOfRange, message)));
         }
     }
-    let of = match (metric, table, of, ratio, difference, sum) {
+    let of = match (metric, table, of, ratio, fraction, difference, sum) {
         (Some(metric), ..) => Of::Metric(metric.clone()),
         (_, Some(table), ..) => Of::Column(column_of(table, written, path, ground)?),
         (_, _, Some(other), ..) => Of::Other(other.clone()),
         (_, _, _, Some(both), ..) => Of::Ratio(both.clone()),
-        (_, _, _, _, Some(both), _) => Of::Difference(both.clone()),
+        (_, _, _, _, Some(both), ..) => Of::Fraction(both.clone()),
+        (_, _, _, _, _, Some(both), _) => Of::Difference(both.clone()),
         (.., Some(all)) if all.len() > 1 => Of::Sum(all.clone()),
         (.., Some(_)) => return Err(conflict("a `sum` is of two quantities or more")),
         _ => return Err(conflict(KINDS)),

@@ -4,6 +4,7 @@
 //! experiments over grids (`experiments.rs`, `scope.rs`), claims (`claims.rs`), figures, sweeps and parameters (`figures.rs`).
 //! `check.rs` finds names that nothing has. `files.rs` keeps to the folder; `new.rs` starts one.
 
+mod bounded;
 mod check;
 mod claims;
 mod columns;
@@ -16,6 +17,7 @@ mod ground;
 mod lookup;
 mod measure;
 mod new;
+mod quantity;
 mod scope;
 mod until;
 mod written;

@@ -488,3 +488,37 @@ fn a_paper_that_is_started_is_complete_and_never_replaces_anything() {
     assert!(taken.contains("\"BCN\" is the name of a paper that is part of Narrows"), "{taken}");
     assert!(start(&place.path().join("a b")).is_err());
 }
+
+#[test]
+fn intervals_on_pages_of_papers_end_at_what_their_quantities_can_be() {
+    let losses = "\
+[measure.losses.quantities]
+jain = { table = \"flows\", column = \"delivered_measured_bytes\", reduce = \"jain\" }
+flows = { table = \"flows\", column = \"flow\", reduce = \"count\", keep = false }
+ended = { table = \"flows\", column = \"fct_ps\", reduce = \"count\", keep = false }
+ended_percent = { fraction = [\"ended\", \"flows\"], times = 100 }
+idle_part = { of = \"flows\", times = -0.1, plus = 1, at_least = 0 }
+p99_slowdown = { metric = \"total.p99_slowdown\" }
+beside = { ratio = [\"flows\", \"ended\"] }
+more = { difference = [\"flows\", \"ended\"] }
+";
+    let text = PAPER_TOML.replacen("measure = \"bottleneck\"", "measure = [\"bottleneck\", \"losses\"]", 1);
+    let text =
+        text.replacen("[measure.bottleneck.series]", &format!("{losses}\n[measure.bottleneck.series]"), 1);
+    let paper = read(&text, CLAIMS_TOML).unwrap_or_else(|error| panic!("{error}"));
+    let near_one = [0.9, 0.95, 0.7];
+    let found = |column: &str, times: f64| {
+        let quantity = format!("control.reno.{column}");
+        let values = near_one.map(|value| Some(value * times)).to_vec();
+        let samples = [((None, quantity.clone()), values)].into();
+        let found = super::super::observed::Observed::new(&paper, &samples).estimate(None, &quantity);
+        found.unwrap().interval.unwrap()
+    };
+    assert_eq!(
+        [found("jain", 1.0).1, found("idle_part", 1.0).1, found("ended_percent", 100.0).1],
+        [1.0, 1.0, 100.0]
+    );
+    assert_eq!(found("p99_slowdown", 1.5).0, 1.0);
+    let free = ["beside", "more", "goodput_mbps"].map(|column| found(column, 1.0).1);
+    assert!(free.iter().all(|most| *most > 1.0), "{free:?}");
+}

@@ -114,8 +114,11 @@ pub(super) struct Quantity {
     pub(super) per: Option<Per>,
     /// Another quantity of this run.
     pub(super) of: Option<String>,
-    /// The first divided by the second; the first minus the second.
+    /// The first divided by the second.
     pub(super) ratio: Option<[String; 2]>,
+    /// The same where the first is a part of the second: it is never above 1.
+    pub(super) fraction: Option<[String; 2]>,
+    /// The first minus the second.
     pub(super) difference: Option<[String; 2]>,
     /// All of them added up.
     pub(super) sum: Option<Vec<String>>,

@@ -123,7 +123,7 @@ turn the rate at 93.6.
         let allowed = (0.05 + 0.1 * f64::from(cuts)) * x;
         let expected = wanted.clamp(-allowed, allowed);
         let change = pair[1][2].1 * MEGABITS - x;
-        // The queue of the starting phase drains during the first trials, which favours one of them.
+        // The queue of the starting phase drains during the first trials, which favors one of them.
         let tolerance = if number == 0 { 0.05 } else { 0.01 };
         assert_near("step", change, expected, tolerance * expected.abs());
         // The least widening that allows the step counts from then on.
