@@ -36,7 +36,6 @@ pub mod cc;
 pub mod datagram;
 pub mod docs;
 pub mod notification;
-pub mod rack;
 mod range_set;
 pub mod rdma;
 pub mod reaction;
