@@ -39,7 +39,7 @@ macro_rules! controls {
 }
 
 controls! {
-    Cnm "notice" [OF_FLOW] "A message of a congestion point to the source of a flow ([`Notification`](narrows_proto::notification::Notification)).";
+    Cnm "notice" [OF_FLOW] "A message of a congestion point to the source of a flow ([`Cnm`](narrows_proto::cnm::Cnm)).";
     Cnp "cnp" [OF_FLOW] "A congestion notification packet of an RDMA receiver: the flow is all it says.";
     Pause "pause" [FOR_NEIGHBOR] "A PAUSE frame (IEEE 802.3 Annex 31B).";
     Pfc "pfc" [FOR_NEIGHBOR] "A frame of priority-based flow control (IEEE 802.1Qbb).";
