@@ -18,9 +18,9 @@ use narrows_sim::{FlowId, HostId};
 
 use super::Packet;
 use super::frames::{AROUND, ETHERNET, Frame, Frames, SMALLEST, ethernet, finish, mac_of};
+use super::isolation::CIM;
 
 const CNM: u16 = 0x22e7;
-const CIM: u16 = 0x89a2;
 const BCN: u16 = 0x8904;
 /// IEEE 802 local experimental EtherType 1.
 const EXPERIMENTAL: u16 = 0x88b5;
@@ -81,27 +81,13 @@ impl Frames {
         content
     }
 
-    /// Version (4 bits), reserved (3), whether the flow is to be isolated no longer (1); destination and source of its frames, VLAN,
-    /// and the first octets of one.
-    fn cim(&self, packet: &Packet, flow: FlowId, room: usize) -> Vec<u8> {
-        let [from, to] = self.ends_of(flow);
-        let mut content = vec![u8::from(packet.over)];
-        content.extend(mac_of(0, to.0));
-        content.extend(mac_of(0, from.0));
-        content.extend([0, 0]);
-        let sample = self.sample(packet, flow, room.saturating_sub(content.len() + 2));
-        content.extend((sample.len() as u16).to_be_bytes());
-        content.extend(sample);
-        content
-    }
-
-    fn ends_of(&self, flow: FlowId) -> [HostId; 2] {
+    pub(super) fn ends_of(&self, flow: FlowId) -> [HostId; 2] {
         let flow = &self.plan.traffic.flows[flow.index()];
         [flow.from, flow.to]
     }
 
     /// The first octets of a frame of this flow, from its EtherType on.
-    fn sample(&self, message: &Packet, flow: FlowId, room: usize) -> Vec<u8> {
+    pub(super) fn sample(&self, message: &Packet, flow: FlowId, room: usize) -> Vec<u8> {
         const ADDRESSES: usize = 12;
         let group = self.plan.traffic.flows[flow.index()].group;
         let kind = match self.plan.traffic.groups[group.index()].transport {

@@ -5,6 +5,7 @@
 //! packet met at the port), `marked_here`, `dropped`, `lost`, `again`.
 
 mod frames;
+mod isolation;
 mod messages;
 
 use std::borrow::Cow;
