@@ -1,10 +1,8 @@
 //! Datagrams like UDP's: sent at a rate while a burst lasts, never acknowledged, never retransmitted. As a subflow of a JumboFlow
-//! ([`crate::rack`]) a source also keeps to its share.
+//! (RackCC) a source also keeps to its share.
 
-use crate::cc::{OutOfRange, Ranges, Signal};
-use crate::rack::datagrams::Share;
-use crate::stream::Poll;
-use crate::stream::Segment;
+use crate::cc::{self, DatagramCc, DatagramController, OutOfRange, Ranges, Signal};
+use crate::stream::{Endpoint, Poll, Segment};
 use crate::units::{BitRate, Bytes, Span, Time, WireTime};
 
 /// Settings of a datagram source.
@@ -42,6 +40,23 @@ impl Params {
         (self.payload + self.headers + self.framing).max(self.min_packet)
     }
 
+    /// As congestion controls know a source. Datagrams per round trip with which it begins are like the initial window of streams
+    /// (RFC 6928 §2).
+    pub fn path(&self, at: Endpoint) -> cc::Path {
+        let (mss, packet) = (self.payload, self.packet_size());
+        let initial_window = mss * 10;
+        cc::Path {
+            mss,
+            initial_window,
+            packet,
+            link: at.link,
+            seed: at.seed,
+            paced: true,
+            merged: 1,
+            offload: None,
+        }
+    }
+
     /// Checks ranges that types cannot express.
     ///
     /// # Errors
@@ -76,16 +91,16 @@ pub struct Source {
     backlog: u64,
     sent: u64,
     dropped: u64,
-    /// Its share of a JumboFlow, if it has to keep to one.
-    share: Option<Box<Share>>,
+    /// Its congestion control, if it has one.
+    cc: Option<Box<DatagramCc>>,
 }
 
 impl Source {
-    /// A silent source that will send at `rate`, headers included.
+    /// A silent source that will send at `rate`, headers included, and no faster than its control allows.
     ///
     /// # Panics
     /// If the rate is outside the range of [`WireTime`].
-    pub fn new(params: &Params, rate: BitRate) -> Self {
+    pub fn new(params: &Params, rate: BitRate, cc: Option<DatagramCc>) -> Self {
         assert!(rate >= WireTime::MIN_RATE, "a source needs a rate, not {rate}");
         let size = params.packet_size();
         Self {
@@ -97,26 +112,21 @@ impl Source {
             backlog: 0,
             sent: 0,
             dropped: 0,
-            share: None,
+            cc: cc.map(Box::new),
         }
-    }
-
-    /// From now on it also keeps to its share of a JumboFlow.
-    pub fn keep_to(&mut self, share: Share) {
-        self.share = Some(Box::new(share));
     }
 
     /// A mechanism of switches and hosts has reported.
     pub fn on_signal(&mut self, now: Time, signal: &Signal<'_>) {
-        if let Some(share) = &mut self.share {
-            share.on_signal(now, signal);
+        if let Some(cc) = &mut self.cc {
+            cc.on_signal(now, signal);
         }
     }
 
     /// Its destination has echoed all datagrams below `number` that arrived.
     pub fn on_echo(&mut self, now: Time, number: u64) {
-        if let Some(share) = &mut self.share {
-            share.on_echo(now, number);
+        if let Some(cc) = &mut self.cc {
+            cc.on_echo(now, number);
         }
     }
 
@@ -125,10 +135,10 @@ impl Source {
         self.backlog == 0 && self.next >= self.end
     }
 
-    /// It registers again: what it knew of its share counts no more.
+    /// It was silent: what its control knew of the path counts no more.
     pub fn restart(&mut self) {
-        if let Some(share) = &mut self.share {
-            share.restart();
+        if let Some(cc) = &mut self.cc {
+            cc.restart();
         }
     }
 
@@ -159,8 +169,8 @@ impl Source {
         if waiting == 0 {
             return if self.next < self.end { Poll::At(self.next) } else { Poll::Blocked };
         }
-        if let Some(share) = &mut self.share
-            && let Some(at) = share.wait(now, self.sent)
+        if let Some(cc) = &mut self.cc
+            && let Some(at) = cc.wait(now, self.sent)
         {
             return Poll::At(at);
         }
@@ -171,8 +181,8 @@ impl Source {
         self.backlog -= old;
         self.next += self.gap * (excess + 1 - old);
         self.sent += 1;
-        if let Some(share) = &mut self.share {
-            share.on_sent(now, self.sent - 1);
+        if let Some(cc) = &mut self.cc {
+            cc.on_sent(now, self.sent - 1);
         }
         Poll::Send(Segment { seq: self.sent - 1, len: self.payload, ..Segment::default() })
     }
@@ -188,7 +198,7 @@ mod tests {
 
     /// 1538 B at 1.538 Gb/s: one datagram each 8 us.
     fn source() -> Source {
-        let mut source = Source::new(&Params::default(), BitRate::from_mbps(1_538));
+        let mut source = Source::new(&Params::default(), BitRate::from_mbps(1_538), None);
         source.burst(at(0), at(800));
         source
     }
@@ -212,7 +222,7 @@ mod tests {
     #[test]
     fn a_slow_link_makes_the_source_drop_what_has_no_room() {
         let params = Params { socket_buffer: Bytes::new(1538 * 4), ..Params::default() };
-        let mut source = Source::new(&params, BitRate::from_mbps(1_538));
+        let mut source = Source::new(&params, BitRate::from_mbps(1_538), None);
         source.burst(at(0), at(800));
         source.poll_transmit(at(0));
         // Datagrams 1 to 10 have been made; the last 4 still wait.
@@ -234,7 +244,7 @@ mod tests {
 
     #[test]
     fn a_silent_source_is_blocked() {
-        let mut source = Source::new(&Params::default(), BitRate::from_gbps(1));
+        let mut source = Source::new(&Params::default(), BitRate::from_gbps(1), None);
         assert_eq!(source.poll_transmit(at(5)), Poll::Blocked);
     }
 }

@@ -33,10 +33,9 @@
 
 pub mod annulus;
 pub mod cc;
+pub mod cnm;
 pub mod datagram;
 pub mod docs;
-pub mod notification;
-pub mod rack;
 mod range_set;
 pub mod rdma;
 pub mod reaction;

@@ -1,7 +1,7 @@
 //! Flows that wait for others: who is notified of what, and how reports travel.
 //!
-//! A flow starts at its source. What it waits for happens at another host, or at the same one. News within a host takes no
-//! time. News for another host arrives after the time that the smallest packet of the waiting flow's group takes over the
+//! A flow starts at its source. What it waits for happens at another host, or at the same one. A report within a host takes no
+//! time. One for another host arrives after the time that the smallest packet of the waiting flow's group takes over the
 //! empty network: a packet could not be sooner, so nothing outruns the windows of the engine. It takes no bandwidth, meets
 //! no queue and is never lost.
 
@@ -35,7 +35,7 @@ pub(crate) struct Follower {
     pub(crate) away: Option<Span>,
 }
 
-/// News for a host of a thread.
+/// A report for a host of a thread.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Report {
     /// Its node.

@@ -55,7 +55,7 @@ pub(crate) struct Wire {
 const _: () = assert!(size_of::<Wire>() == 64);
 
 impl Wires {
-    /// Asks for a wire, if there is one with this number.
+    /// Prefetches a wire, if there is one with this number.
     #[inline(always)]
     pub(crate) fn prefetch(&self, wire: u32) {
         prefetch_at(&self.wires, wire as usize);

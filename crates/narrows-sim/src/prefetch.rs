@@ -1,10 +1,10 @@
 //! Hints to the processor, the one place with `unsafe` in this crate.
 //!
 //! A network of a thousand hosts does not fit the nearest caches. What a window needs is known before it is needed, so
-//! it is asked for early: on a machine where a miss costs 150 ns this triples the speed of large networks (see
+//! it is requested early: on a machine where a miss costs 150 ns this triples the speed of large networks (see
 //! `cargo xtask bench`, fat tree k = 32).
 
-/// Asks for the cache line in which `place` begins. Has no effect but on speed.
+/// Prefetches the cache line in which `place` begins. Has no effect but on speed.
 #[inline(always)]
 #[allow(unsafe_code)]
 pub(crate) fn prefetch<T>(place: &T) {
@@ -18,7 +18,7 @@ pub(crate) fn prefetch<T>(place: &T) {
     let _ = place;
 }
 
-/// Asks for every cache line of `place`.
+/// Prefetches every cache line of `place`.
 #[inline(always)]
 #[allow(unsafe_code)]
 pub(crate) fn prefetch_lines<T>(place: &T) {
@@ -34,7 +34,7 @@ pub(crate) fn prefetch_lines<T>(place: &T) {
     let _ = place;
 }
 
-/// Asks for the element at `index`, if there is one.
+/// Prefetches the element at `index`, if there is one.
 #[inline(always)]
 pub(crate) fn prefetch_at<T>(places: &[T], index: usize) {
     if let Some(place) = places.get(index) {

@@ -35,7 +35,7 @@ impl<T: Copy + Default> Ring<T> {
         self.head.wrapping_add(offset) as usize & self.slots.len().wrapping_sub(1)
     }
 
-    /// Asks for the first element.
+    /// Prefetches the first element.
     #[inline(always)]
     pub(crate) fn prefetch_first(&self) {
         prefetch_at(&self.slots, self.place(0));
@@ -90,7 +90,7 @@ impl<T: Copy + Default> Ring<T> {
 
 /// A ring of packets; each may be followed by trailers.
 impl Ring<Packet> {
-    /// Asks for the first packets, two of which share a cache line.
+    /// Prefetches the first packets, two of which share a cache line.
     #[inline(always)]
     pub(crate) fn prefetch_front(&self) {
         for offset in [0, 2, 4, 6] {

@@ -131,7 +131,7 @@ pub enum Transport {
         params: datagram::Params,
         /// Rate of a burst, headers included.
         rate: BitRate,
-        /// The congestion control whose rules its sources keep to besides; only some have rules for datagrams (RackCC §5).
+        /// The congestion control whose rules its sources keep to besides; only some have rules for datagrams.
         cc: Option<cc::Config>,
     },
 }

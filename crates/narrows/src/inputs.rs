@@ -15,6 +15,11 @@ use crate::input_file;
 /// Where results keep the files that their scenario names.
 pub const INPUTS: &str = "inputs";
 
+/// Where the folder of a sweep keeps a file that scenarios name.
+pub(crate) fn input_in(folder: &Path, hash: &str, name: &str) -> PathBuf {
+    folder.join(INPUTS).join(hash).join(name)
+}
+
 /// The content of a file, as it was when it was read.
 #[derive(Clone, Debug)]
 pub struct Content {

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use narrows_sim::observe::{OfMechanisms, RowLimit};
 
-use crate::mechanism;
 use crate::mechanism::list::mechanisms;
+use crate::mechanism::{self, Mechanism as _};
 use crate::plan::Plan;
 use crate::results::RowsOfMechanisms;
 
@@ -15,6 +15,14 @@ macro_rules! recorded {
         /// Something of mechanisms is recorded.
         pub(crate) fn is_any(plan: &Plan) -> bool {
             [$(plan.record.$key.is_some()),*].contains(&true)
+        }
+
+        /// A run of this plan has this table. Those of mechanisms are there if they are recorded.
+        pub(crate) fn has_table(plan: &Plan, table: &str) -> bool {
+            $(if mechanism::$mechanism::Home.tables().iter().any(|of| of.name() == table) {
+                return plan.record.$key.is_some();
+            })*
+            true
         }
 
         /// The observers of one thread. Together with those of others they record no more than so many events.

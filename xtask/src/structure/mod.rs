@@ -114,6 +114,8 @@ fn crates(root: &Path) -> Result<BTreeMap<String, Sources>> {
         let source = folder.join("src");
         let mut sources = Sources::new();
         read_all(&source, &source, &mut sources)?;
+        let tests: Vec<_> = sources.values().flat_map(|source| source.tests.clone()).collect();
+        sources.retain(|file, _| !tests.iter().any(|tests| place(file).starts_with(tests)));
         let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         crates.insert(name, sources);
     }

@@ -41,6 +41,8 @@ pub(super) struct Source {
     pub(super) functions: Vec<Function>,
     /// Without those of tests.
     pub(super) lines: usize,
+    /// Modules of tests in files of their own.
+    pub(super) tests: Vec<Place>,
 }
 
 impl Source {
@@ -152,6 +154,9 @@ impl<'ast> Visit<'ast> for Reader {
     fn visit_item(&mut self, item: &'ast Item) {
         if is_test(attributes(item)) {
             self.source.lines -= lines(item.span());
+            if let Item::Mod(ItemMod { content: None, ident, .. }) = item {
+                self.source.tests.push(self.place.iter().cloned().chain([ident.to_string()]).collect());
+            }
             return;
         }
         self.module().defined.extend(name(item));
@@ -171,6 +176,9 @@ impl<'ast> Visit<'ast> for Reader {
             self.place.pop();
         }
     }
+
+    /// Who may see it is no import.
+    fn visit_visibility(&mut self, _: &'ast Visibility) {}
 
     fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {
         self.note_function(&item.sig.ident, item.span());
@@ -230,6 +238,17 @@ mod tests {
         let here = &source.modules[&path("here")];
         assert_eq!(here.named, [path("self::b::B")]);
         assert_eq!(here.reexports["A"], path("self::a::A"));
+    }
+
+    #[test]
+    fn who_may_see_something_is_no_import() {
+        let source = read("pub(in crate::a) struct B { pub(in crate::a) c: u8 }\n");
+        assert!(source.modules[&path("here")].named.is_empty());
+    }
+
+    #[test]
+    fn modules_of_tests_in_files_of_their_own_are_known() {
+        assert_eq!(read("#[cfg(test)]\nmod tests;\nmod other;\n").tests, [path("here::tests")]);
     }
 
     #[test]

@@ -138,9 +138,9 @@ fn plain_and_scheduled_ports_give_the_same_capture() {
         let path = trace(&folder, &request(Format::Pcapng)).unwrap().path;
         let capture = capture(&path);
         let port = |number: u32| capture.interfaces[number as usize].0.clone();
-        let told = |it: &Captured| (it.at_ns, port(it.interface), it.data.clone(), it.comment.clone());
+        let written = |it: &Captured| (it.at_ns, port(it.interface), it.data.clone(), it.comment.clone());
         // Simultaneous packets at different ports have no order.
-        let mut packets: Vec<_> = capture.packets.iter().map(told).collect();
+        let mut packets: Vec<_> = capture.packets.iter().map(written).collect();
         packets.sort();
         packets
     });
@@ -384,16 +384,16 @@ fn qlog_has_the_units_of_the_draft_and_repeats_nothing() {
     assert_eq!(records[1]["data"]["max_datagram_size"], 1448);
     assert_eq!(records[1]["data"]["initial_congestion_window"], 14_480);
     let events = |name: &'static str| records.iter().filter(move |event| event["name"] == name);
-    let mut told: BTreeMap<String, Value> = BTreeMap::new();
+    let mut written: BTreeMap<String, Value> = BTreeMap::new();
     for event in events("quic:recovery_metrics_updated") {
         for (name, value) in event["data"].as_object().unwrap() {
-            assert_ne!(told.insert(name.clone(), value.clone()).as_ref(), Some(value), "{name} again");
+            assert_ne!(written.insert(name.clone(), value.clone()).as_ref(), Some(value), "{name} again");
         }
     }
     // The way there and back takes 60 us without queues; a queue of 20 kB at 100 Mb/s 1.6 ms.
-    let rtt = told["min_rtt"].as_f64().unwrap();
+    let rtt = written["min_rtt"].as_f64().unwrap();
     assert!((0.06..0.5).contains(&rtt), "{rtt} ms");
-    assert!(told["congestion_window"].as_u64().unwrap() >= 1448);
+    assert!(written["congestion_window"].as_u64().unwrap() >= 1448);
     assert!(events("narrows:control_updated").all(|event| event["data"]["alpha"].is_f64()));
     assert!(events("narrows:packet_marked").count() > 0);
     let states: BTreeSet<_> =

@@ -2,7 +2,7 @@
 
 use super::meter::Meter;
 use crate::cc::{OutOfRange, Ranges};
-use crate::notification::{Notification, Signal};
+use crate::cnm::{Cnm, Signal};
 use crate::reaction::qcn;
 use crate::units::{BitRate, Bytes, Span, Time, WireTime};
 
@@ -209,14 +209,8 @@ struct Active {
 /// `random` is uniform in [0, 1) in all methods that take it.
 impl NearSource {
     /// A message of a congestion point arrived. Messages of BCN are ignored.
-    pub fn on_notification(
-        &mut self,
-        settings: &Settings,
-        now: Time,
-        notification: &Notification,
-        random: &mut impl FnMut() -> f64,
-    ) {
-        if !matches!(notification.signal, Signal::Quantized(1..)) {
+    pub fn on_cnm(&mut self, settings: &Settings, now: Time, cnm: &Cnm, random: &mut impl FnMut() -> f64) {
+        if !matches!(cnm.signal, Signal::Quantized(1..)) {
             return;
         }
         let meter = &self.meter;
@@ -227,7 +221,7 @@ impl NearSource {
             }
             Box::new(Active::new(point, now))
         });
-        active.point.on_notification(now, notification, random);
+        active.point.on_cnm(now, cnm, random);
         active.follow();
     }
 
@@ -345,7 +339,7 @@ mod tests {
     use std::num::NonZeroU16;
 
     use super::*;
-    use crate::notification::CpId;
+    use crate::cnm::CpId;
 
     const LINE: BitRate = BitRate::from_gbps(10);
     const RTT: Span = Span::from_ms(8);
@@ -358,9 +352,9 @@ mod tests {
         Time::ZERO + Span::from_us(us)
     }
 
-    fn message(feedback: u8) -> Notification {
+    fn message(feedback: u8) -> Cnm {
         let from = CpId(NonZeroU16::MIN);
-        Notification { from, signal: Signal::Quantized(feedback), q_offset: 0, q_delta: 0 }
+        Cnm { from, signal: Signal::Quantized(feedback), q_offset: 0, q_delta: 0 }
     }
 
     fn settings(params: &Params) -> Settings {
@@ -404,7 +398,7 @@ mod tests {
         // Feedback 32 takes 32/128: 3/4 of 4 Gb/s.
         let set = settings(&Params::default());
         let mut it = at_4_gbps(&set);
-        it.on_notification(&set, at(4_000), &message(32), &mut middle);
+        it.on_cnm(&set, at(4_000), &message(32), &mut middle);
         let rate = it.rate().expect("it limits").as_f64();
         assert!((rate / 3e9 - 1.0).abs() < 0.01, "{rate}");
     }
@@ -413,7 +407,7 @@ mod tests {
     fn or_from_line_rate_if_set_to() {
         let set = settings(&Params { start: Start::LineRate, ..Params::default() });
         let mut it = at_4_gbps(&set);
-        it.on_notification(&set, at(4_000), &message(32), &mut middle);
+        it.on_cnm(&set, at(4_000), &message(32), &mut middle);
         assert_eq!(it.rate(), Some(BitRate::from_mbps(7_500)));
     }
 
@@ -427,7 +421,7 @@ mod tests {
         };
         let set = settings(&long);
         let mut it = at_4_gbps(&set);
-        it.on_notification(&set, at(4_000), &message(32), &mut middle);
+        it.on_cnm(&set, at(4_000), &message(32), &mut middle);
         let sent = send(&mut it, &set, at(4_000), at(7_000), Span::ZERO);
         assert!((715..=790).contains(&sent), "{sent} packets, expected 750 within 5 %");
     }
@@ -437,7 +431,7 @@ mod tests {
         // Five stages of 300 us and of 150 kB halve the distance to 4 Gb/s each: nothing is left of it after 2 ms.
         let set = settings(&Params::default());
         let mut it = at_4_gbps(&set);
-        it.on_notification(&set, at(4_000), &message(63), &mut middle);
+        it.on_cnm(&set, at(4_000), &message(63), &mut middle);
         send(&mut it, &set, at(4_000), at(6_000), Span::ZERO);
         let rate = it.rate().map_or(LINE.as_f64(), BitRate::as_f64);
         assert!(rate > 3.8e9, "{rate}");
@@ -447,7 +441,7 @@ mod tests {
     fn it_ends_a_round_trip_after_it_held_up_something_last() {
         let set = settings(&Params::default());
         let mut it = at_4_gbps(&set);
-        it.on_notification(&set, at(4_000), &message(63), &mut middle);
+        it.on_cnm(&set, at(4_000), &message(63), &mut middle);
         it.on_held(at(4_100));
         it.advance(&set, at(12_100), RTT, &mut middle);
         assert!(it.rate().is_some());
@@ -460,7 +454,7 @@ mod tests {
         // The flow slows down to 1500 B every 30 us, 400 Mb/s, by itself. The rate ends at twice that, not at 4 Gb/s.
         let capped = settings(&Params { release_after: Some(Span::from_secs(1)), ..Params::default() });
         let mut it = at_4_gbps(&capped);
-        it.on_notification(&capped, at(4_000), &message(63), &mut middle);
+        it.on_cnm(&capped, at(4_000), &message(63), &mut middle);
         send(&mut it, &capped, at(4_000), at(9_000), Span::from_us(30));
         let rate = it.rate().expect("it limits").as_f64();
         assert!((0.78e9..0.82e9).contains(&rate), "{rate}");
@@ -470,7 +464,7 @@ mod tests {
             ..Params::default()
         });
         let mut it = at_4_gbps(&free);
-        it.on_notification(&free, at(4_000), &message(63), &mut middle);
+        it.on_cnm(&free, at(4_000), &message(63), &mut middle);
         send(&mut it, &free, at(4_000), at(9_000), Span::from_us(30));
         assert!(it.rate().is_none_or(|rate| rate > BitRate::from_mbps(3_800)));
     }
@@ -480,7 +474,7 @@ mod tests {
         // 5 Mb/s·100/10.
         let set = Settings::new(&Params::default(), BitRate::from_gbps(100));
         let mut it = NearSource::default();
-        (0..20).for_each(|_| it.on_notification(&set, at(1), &message(63), &mut middle));
+        (0..20).for_each(|_| it.on_cnm(&set, at(1), &message(63), &mut middle));
         assert_eq!(it.rate(), Some(BitRate::from_mbps(50)));
     }
 
@@ -499,8 +493,8 @@ mod tests {
     #[test]
     fn messages_of_bcn_are_ignored() {
         let mut it = NearSource::default();
-        let level = Notification { signal: Signal::Level(-4), ..message(0) };
-        it.on_notification(&settings(&Params::default()), at(1), &level, &mut middle);
+        let level = Cnm { signal: Signal::Level(-4), ..message(0) };
+        it.on_cnm(&settings(&Params::default()), at(1), &level, &mut middle);
         assert_eq!(it.rate(), None);
     }
 

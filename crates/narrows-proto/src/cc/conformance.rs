@@ -2,12 +2,13 @@
 
 use proptest::prelude::*;
 
+use super::rackcc::{Advice, JumboReport};
 use super::registry::ALGORITHMS;
 use super::{
     Ack, Cc, Config, Congestion, Controller, DeliverySample, Inside, Limit, MOST_INSIDE, Path, Signal, copa,
     dctcp, gemini,
 };
-use crate::rack::{Advice, JumboReport};
+
 use crate::telemetry::{Hop, Telemetry};
 use crate::units::{BitRate, Bytes, Span, Time};
 

@@ -13,6 +13,7 @@ pub mod bbr;
 pub mod copa;
 pub mod cubic;
 pub mod custom;
+mod datagrams;
 pub mod dcqcn;
 pub mod dctcp;
 pub mod fixed;
@@ -34,9 +35,10 @@ pub mod vegas;
 #[cfg(test)]
 mod conformance;
 
+pub use datagrams::DatagramController;
 pub use inside::{Described, Inside, Reporter};
 pub use ranges::{OutOfRange, Range, Ranges};
-pub use registry::{Cc, Config};
+pub use registry::{Cc, Config, DatagramCc};
 
 /// A congestion control algorithm at work on one connection.
 ///
@@ -108,7 +110,7 @@ pub enum Signal<'a> {
     /// [`TELEMETRY`](Algorithm::TELEMETRY).
     Telemetry(&'a Telemetry),
     /// The switch of its rack or its destination reported. Only with [`NEEDS_RACK`](Algorithm::NEEDS_RACK).
-    Rack(crate::rack::Advice<'a>),
+    Rack(rackcc::Advice<'a>),
 }
 
 /// Properties of an algorithm that the registry needs besides its behavior.

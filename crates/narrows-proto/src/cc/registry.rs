@@ -3,8 +3,8 @@
 use std::fmt;
 
 use super::{
-    Ack, Algorithm, Congestion, Controller, Described, Ecn, Limit, OutOfRange, Path, Ranges, Reporter,
-    Signal, custom,
+    Ack, Algorithm, Congestion, Controller, DatagramController, Described, Ecn, Limit, OutOfRange, Path,
+    Ranges, Reporter, Signal, custom,
 };
 use crate::annulus;
 use crate::units::{Bytes, Span, Time};
@@ -25,7 +25,7 @@ pub struct Entry {
 }
 
 macro_rules! registry {
-    ($($name:ident: $module:ident::$algorithm:ident in $file:literal,)+) => {
+    ($($name:ident: $module:ident::$algorithm:ident $(and $datagrams:ident)? in $file:literal,)+) => {
         /// A controller of any registered algorithm, dispatched by `match`, or one from outside.
         #[derive(Debug)]
         pub enum Cc {
@@ -89,6 +89,46 @@ macro_rules! registry {
             }
         }
 
+        /// A controller of datagrams, of any registered algorithm that has rules for them.
+        #[derive(Clone, Debug)]
+        pub enum DatagramCc {
+            $($(#[doc = concat!("See [`super::", stringify!($module), "`].")] $algorithm(super::$module::$datagrams),)?)+
+        }
+
+        impl DatagramController for DatagramCc {
+            #[inline]
+            fn wait(&mut self, now: Time, sent: u64) -> Option<Time> {
+                match *self {
+                    $($(Self::$algorithm(ref mut of) => super::$module::$datagrams::wait(of, now, sent),)?)+
+                }
+            }
+
+            #[inline]
+            fn on_sent(&mut self, now: Time, number: u64) {
+                match *self {
+                    $($(Self::$algorithm(ref mut of) => super::$module::$datagrams::on_sent(of, now, number),)?)+
+                }
+            }
+
+            fn on_echo(&mut self, now: Time, number: u64) {
+                match *self {
+                    $($(Self::$algorithm(ref mut of) => super::$module::$datagrams::on_echo(of, now, number),)?)+
+                }
+            }
+
+            fn on_signal(&mut self, now: Time, signal: &Signal<'_>) {
+                match *self {
+                    $($(Self::$algorithm(ref mut of) => super::$module::$datagrams::on_signal(of, now, signal),)?)+
+                }
+            }
+
+            fn restart(&mut self) {
+                match *self {
+                    $($(Self::$algorithm(ref mut of) => super::$module::$datagrams::restart(of),)?)+
+                }
+            }
+        }
+
         /// Which algorithm, with its settings: `{ dctcp = {} }` in a scenario.
         #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
         #[serde(rename_all = "snake_case")]
@@ -113,6 +153,16 @@ macro_rules! registry {
                     $(Self::$algorithm(params) => Cc::$algorithm(Algorithm::new(params, path)),)+
                     Self::Annulus(params) => params.end_to_end.build(path),
                     Self::Custom(params) => Cc::Custom(params.build(path)),
+                }
+            }
+
+            /// A controller for a new source of datagrams, if it has rules for them.
+            pub fn build_for_datagrams(&self, path: &Path) -> Option<DatagramCc> {
+                match self {
+                    $($(Self::$algorithm(params) => {
+                        Some(DatagramCc::$algorithm(super::$module::$datagrams::new(params, path)))
+                    })?)+
+                    _ => None,
                 }
             }
 
@@ -279,5 +329,5 @@ registry! {
     dcqcn: dcqcn::Dcqcn in "dcqcn/mod.rs",
     timely: timely::Timely in "timely/mod.rs",
     hpcc: hpcc::Hpcc in "hpcc/mod.rs",
-    rackcc: rackcc::Rackcc in "rackcc.rs",
+    rackcc: rackcc::Rackcc and Share in "rackcc/mod.rs",
 }

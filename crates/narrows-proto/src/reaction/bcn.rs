@@ -30,7 +30,7 @@
 
 use super::{check_min_rate, check_rate, check_span, check_tag};
 use crate::cc::{OutOfRange, Ranges};
-use crate::notification::{CpId, Notification, Signal};
+use crate::cnm::{Cnm, CpId, Signal};
 use crate::units::{BitRate, Bytes, Span, Time};
 
 /// Settings of a BCN reaction point.
@@ -124,8 +124,8 @@ impl Params {
     }
 
     /// Fb of 2006. Offset and change are in units of 64 B.
-    fn feedback(&self, notification: &Notification) -> f64 {
-        let Notification { q_offset, q_delta, .. } = *notification;
+    fn feedback(&self, cnm: &Cnm) -> f64 {
+        let Cnm { q_offset, q_delta, .. } = *cnm;
         (f64::from(q_offset) - self.w * f64::from(q_delta)) * 64.0 / self.unit.as_f64()
     }
 }
@@ -162,18 +162,13 @@ impl ReactionPoint {
     }
 
     /// A message arrived.
-    pub fn on_notification(
-        &mut self,
-        now: Time,
-        notification: &Notification,
-        random: &mut impl FnMut() -> f64,
-    ) {
-        let signal = notification.signal;
+    pub fn on_cnm(&mut self, now: Time, cnm: &Cnm, random: &mut impl FnMut() -> f64) {
+        let signal = cnm.signal;
         if matches!(signal, Signal::Quantized(_) | Signal::Level(0)) {
             return;
         }
         if signal.is_slower() {
-            self.tag = Some(notification.from);
+            self.tag = Some(cnm.from);
         }
         if self.stopped {
             return;
@@ -183,9 +178,9 @@ impl ReactionPoint {
             return;
         }
         if signal.is_slower() {
-            self.set_rate(self.current * (1.0 - self.cut(notification)));
-        } else if self.tag == Some(notification.from) {
-            self.set_rate(self.current + self.increase(notification));
+            self.set_rate(self.current * (1.0 - self.cut(cnm)));
+        } else if self.tag == Some(cnm.from) {
+            self.set_rate(self.current + self.increase(cnm));
             self.stops = 0;
         }
         // Any message shows that somebody still watches, even one that does not count.
@@ -229,20 +224,20 @@ impl ReactionPoint {
     }
 
     /// The part of the rate that a negative message takes.
-    fn cut(&self, notification: &Notification) -> f64 {
-        match notification.signal {
+    fn cut(&self, cnm: &Cnm) -> f64 {
+        match cnm.signal {
             Signal::Level(level) => weight(level) * self.params.kd,
             // The sender knows its sign; where rounding on the way has turned it, nothing is left to take.
-            _ => (-self.params.gd * self.params.feedback(notification)).clamp(0.0, self.params.max_cut),
+            _ => (-self.params.gd * self.params.feedback(cnm)).clamp(0.0, self.params.max_cut),
         }
     }
 
     /// Increase of the rate by a positive message, in bit/s.
-    fn increase(&self, notification: &Notification) -> f64 {
+    fn increase(&self, cnm: &Cnm) -> f64 {
         let Params { ki, gi, ru, .. } = self.params;
-        match notification.signal {
+        match cnm.signal {
             Signal::Level(level) => weight(level) * ki.as_f64(),
-            _ => gi * self.params.feedback(notification).max(0.0) * ru.as_f64(),
+            _ => gi * self.params.feedback(cnm).max(0.0) * ru.as_f64(),
         }
     }
 
@@ -292,23 +287,23 @@ mod tests {
         CpId(NonZeroU16::new(id).unwrap())
     }
 
-    fn message(from: u16, signal: Signal) -> Notification {
-        Notification { from: cp(from), signal, q_offset: 0, q_delta: 0 }
+    fn message(from: u16, signal: Signal) -> Cnm {
+        Cnm { from: cp(from), signal, q_offset: 0, q_delta: 0 }
     }
 
-    fn level(level: i8) -> Notification {
+    fn level(level: i8) -> Cnm {
         message(1, Signal::Level(level))
     }
 
     /// A limiter after these messages of congestion point 1, all at the beginning.
-    fn after(messages: &[Notification]) -> ReactionPoint {
+    fn after(messages: &[Cnm]) -> ReactionPoint {
         let mut rp = ReactionPoint::new(&Params::default(), LINE);
         receive(&mut rp, messages);
         rp
     }
 
-    fn receive(rp: &mut ReactionPoint, messages: &[Notification]) {
-        messages.iter().for_each(|message| rp.on_notification(Time::ZERO, message, &mut middle));
+    fn receive(rp: &mut ReactionPoint, messages: &[Cnm]) {
+        messages.iter().for_each(|message| rp.on_cnm(Time::ZERO, message, &mut middle));
     }
 
     fn mbps(rp: &ReactionPoint) -> u64 {
@@ -339,12 +334,12 @@ mod tests {
         // Qoff = −375 · 64 B = −24 000 B, Qdelta = 75 · 64 B = 4 800 B: −24 000 − 2 · 4 800 = −33 600 B, or −22.4
         // frames. 1 − 22.4/128 = 0.825.
         let signal = Signal::Explicit { slower: true };
-        let rp = after(&[Notification { q_offset: -375, q_delta: 75, ..message(1, signal) }]);
+        let rp = after(&[Cnm { q_offset: -375, q_delta: 75, ..message(1, signal) }]);
         assert_eq!(mbps(&rp), 8_250);
         // −375 alone: −16 frames, 1 − 16/128 = 0.875. 75 alone: −6.4 frames, 1 − 6.4/128 = 0.95.
-        let rp = after(&[Notification { q_offset: -375, ..message(1, signal) }]);
+        let rp = after(&[Cnm { q_offset: -375, ..message(1, signal) }]);
         assert_eq!(mbps(&rp), 8_750);
-        let rp = after(&[Notification { q_delta: 75, ..message(1, signal) }]);
+        let rp = after(&[Cnm { q_delta: 75, ..message(1, signal) }]);
         assert_eq!(mbps(&rp), 9_500);
     }
 
@@ -352,7 +347,7 @@ mod tests {
     fn positive_feedback_of_2006_adds_its_frames_times_gi_and_ru() {
         // Qoff = 9 600 B, Qdelta = −4 800 B: 9 600 + 2 · 4 800 = 19 200 B, or 12.8 frames; 4 · 12.8 · 8 = 409.6 Mb/s.
         let signal = Signal::Explicit { slower: false };
-        let faster = Notification { q_offset: 150, q_delta: -75, ..message(1, signal) };
+        let faster = Cnm { q_offset: 150, q_delta: -75, ..message(1, signal) };
         assert_eq!(after(&[level(-4), faster]).rate(), BitRate::from_bps(5_409_600_000));
     }
 
@@ -360,14 +355,14 @@ mod tests {
     fn one_message_of_2006_takes_max_cut_at_most() {
         // Qoff = −48 000 B, Qdelta = 96 000 B: −160 frames, and 160/128 is more than the whole rate.
         let signal = Signal::Explicit { slower: true };
-        let rp = after(&[Notification { q_offset: -750, q_delta: 1_500, ..message(1, signal) }]);
+        let rp = after(&[Cnm { q_offset: -750, q_delta: 1_500, ..message(1, signal) }]);
         assert_eq!(mbps(&rp), 5_000);
     }
 
     #[test]
     fn a_message_of_2006_never_acts_against_its_sign() {
-        let slower = Notification { q_offset: 500, ..message(1, Signal::Explicit { slower: true }) };
-        let faster = Notification { q_offset: -500, ..message(1, Signal::Explicit { slower: false }) };
+        let slower = Cnm { q_offset: 500, ..message(1, Signal::Explicit { slower: true }) };
+        let faster = Cnm { q_offset: -500, ..message(1, Signal::Explicit { slower: false }) };
         assert_eq!(mbps(&after(&[level(-4), slower])), 5_000);
         assert_eq!(mbps(&after(&[level(-4), faster])), 5_000);
     }
@@ -401,7 +396,7 @@ mod tests {
     fn positive_messages_count_only_from_who_complained_last() {
         let rp = after(&[message(1, Signal::Level(-4)), message(2, Signal::Level(4))]);
         assert_eq!(mbps(&rp), 5_000);
-        let explicit = Notification { q_offset: 300, ..message(2, Signal::Explicit { slower: false }) };
+        let explicit = Cnm { q_offset: 300, ..message(2, Signal::Explicit { slower: false }) };
         assert_eq!(mbps(&after(&[message(1, Signal::Level(-4)), explicit])), 5_000);
         // Point 2 complains: 5000 · 15/16. Now 1 is a stranger and 2 is not.
         let slowed = [message(1, Signal::Level(-4)), message(2, Signal::Level(-1))];
@@ -422,7 +417,7 @@ mod tests {
     fn a_stop_lasts_a_random_time_and_ends_at_a_tenth_of_line_rate() {
         for (chance, us) in [(0.0, 0), (0.25, 2), (0.5, 5)] {
             let mut rp = ReactionPoint::new(&Params::default(), LINE);
-            rp.on_notification(at(100), &message(1, Signal::Stop), &mut || chance);
+            rp.on_cnm(at(100), &message(1, Signal::Stop), &mut || chance);
             assert_eq!(rp.rate(), BitRate::ZERO);
             assert!(!rp.is_released());
             let end = rp.next_timer();
@@ -436,7 +431,7 @@ mod tests {
     fn no_message_starts_a_stopped_queue_or_moves_its_timer() {
         let mut rp = after(&[message(1, Signal::Stop)]);
         for signal in [Signal::Level(-4), Signal::Stop, Signal::Level(4), Signal::Explicit { slower: true }] {
-            rp.on_notification(at(1), &message(1, signal), &mut || panic!("nothing is drawn"));
+            rp.on_cnm(at(1), &message(1, signal), &mut || panic!("nothing is drawn"));
             assert_eq!((rp.rate(), rp.next_timer(), rp.stops), (BitRate::ZERO, at(5), 1), "{signal:?}");
         }
         rp.on_timer(at(5));
@@ -489,7 +484,7 @@ mod tests {
     fn any_message_holds_the_drift_up() {
         let mut rp = after(&[level(-1)]);
         rp.on_timer(at(10_000));
-        rp.on_notification(at(10_500), &message(2, Signal::Level(1)), &mut middle);
+        rp.on_cnm(at(10_500), &message(2, Signal::Level(1)), &mut middle);
         assert_eq!((mbps(&rp), rp.next_timer()), (9_407, at(20_500)));
         rp.on_timer(at(11_000));
         assert_eq!(mbps(&rp), 9_407);

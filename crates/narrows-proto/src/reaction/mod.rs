@@ -1,15 +1,15 @@
 //! Reaction points: how fast a limiter at the edge of the network may send.
 //!
 //! A congestion point in a switch samples the frames of its queue and sends a
-//! [`Notification`] to the source of some of them. The reaction point there limits the
+//! [`Cnm`] to the source of some of them. The reaction point there limits the
 //! rate of what it sends, below any transport: TCP, UDP and everything else wait in one queue and leave at
 //! [`ReactionPoint::rate`].
 //!
 //! One message's way through this module:
 //!
-//! 1. It requests to slow down ([`Signal::is_slower`](crate::notification::Signal::is_slower)) and there is no limiter yet:
+//! 1. It requests to slow down ([`Signal::is_slower`](crate::cnm::Signal::is_slower)) and there is no limiter yet:
 //!    the caller makes one with [`ReactionPoint::new`], at line rate.
-//! 2. [`ReactionPoint::on_notification`] changes the rate.
+//! 2. [`ReactionPoint::on_cnm`] changes the rate.
 //! 3. The caller sends the queue at that rate, stamps [`ReactionPoint::tag`] into each frame as it leaves, and reports
 //!    it to [`ReactionPoint::on_sent`]. It calls [`ReactionPoint::on_timer`] at [`ReactionPoint::next_timer`].
 //! 4. [`ReactionPoint::is_released`] and the queue is empty: the limiter may go.
@@ -17,7 +17,7 @@
 //! Left out: queues, pacing, the layout of tags, and which flows share a limiter.
 //!
 //! ```
-//! use narrows_proto::notification::{CpId, Notification, Signal};
+//! use narrows_proto::cnm::{CpId, Cnm, Signal};
 //! use narrows_proto::reaction::{Config, ReactionPoint};
 //! use narrows_proto::units::{BitRate, Time};
 //!
@@ -25,13 +25,13 @@
 //! let config = Config::Qcn(Default::default());
 //! let mut limiter = ReactionPoint::new(&config, BitRate::from_gbps(10));
 //! let from = CpId(std::num::NonZeroU16::MIN);
-//! let strongest = Notification { from, signal: Signal::Quantized(63), q_offset: -400, q_delta: 400 };
-//! limiter.on_notification(Time::ZERO, &strongest, &mut || 0.5);
+//! let strongest = Cnm { from, signal: Signal::Quantized(63), q_offset: -400, q_delta: 400 };
+//! limiter.on_cnm(Time::ZERO, &strongest, &mut || 0.5);
 //! assert_eq!(limiter.rate(), BitRate::from_bps(5_078_125_000)); // 1 − 63/128 of the line rate
 //! ```
 
 use crate::cc::{OutOfRange, Ranges};
-use crate::notification::{CpId, Notification};
+use crate::cnm::{Cnm, CpId};
 use crate::units::{BitRate, Bytes, Span, Time, WireTime};
 
 pub mod bcn;
@@ -97,15 +97,10 @@ impl ReactionPoint {
     }
 
     /// A message arrived. Messages of another scheme are ignored.
-    pub fn on_notification(
-        &mut self,
-        now: Time,
-        notification: &Notification,
-        random: &mut impl FnMut() -> f64,
-    ) {
+    pub fn on_cnm(&mut self, now: Time, cnm: &Cnm, random: &mut impl FnMut() -> f64) {
         match self {
-            Self::Bcn(rp) => rp.on_notification(now, notification, random),
-            Self::Qcn(rp) => rp.on_notification(now, notification, random),
+            Self::Bcn(rp) => rp.on_cnm(now, cnm, random),
+            Self::Qcn(rp) => rp.on_cnm(now, cnm, random),
         }
     }
 
@@ -196,7 +191,7 @@ mod tests {
     use proptest::sample::select;
 
     use super::*;
-    use crate::notification::Signal;
+    use crate::cnm::Signal;
 
     const LINE: BitRate = BitRate::from_gbps(10);
 
@@ -224,8 +219,8 @@ mod tests {
         for (config, foreign) in both().iter().zip([&qcn[..], &bcn[..]]) {
             let mut rp = ReactionPoint::new(config, LINE);
             for &signal in foreign {
-                let message = Notification { from: cp(1), signal, q_offset: -500, q_delta: 500 };
-                rp.on_notification(Time::ZERO, &message, &mut || 0.5);
+                let message = Cnm { from: cp(1), signal, q_offset: -500, q_delta: 500 };
+                rp.on_cnm(Time::ZERO, &message, &mut || 0.5);
                 assert_eq!((rp.rate(), rp.next_timer(), rp.tag()), (LINE, Time::NEVER, None));
             }
         }
@@ -253,7 +248,7 @@ mod tests {
     /// Events of a limiter.
     #[derive(Clone, Copy, Debug)]
     enum Event {
-        Message(Notification),
+        Message(Cnm),
         Sent(u32),
         /// Its timer; the next one if it has none.
         Timer,
@@ -271,7 +266,7 @@ mod tests {
         ];
         let message =
             (1..3_u16, signal, any::<i16>(), any::<i16>()).prop_map(|(from, signal, q_offset, q_delta)| {
-                Event::Message(Notification { from: cp(from), signal, q_offset, q_delta })
+                Event::Message(Cnm { from: cp(from), signal, q_offset, q_delta })
             });
         prop_oneof![
             message,
@@ -379,7 +374,7 @@ mod tests {
         let mut rates = Vec::new();
         for event in events {
             match *event {
-                Event::Message(message) => rp.on_notification(now, &message, &mut random),
+                Event::Message(message) => rp.on_cnm(now, &message, &mut random),
                 Event::Sent(size) => {
                     let before = rp.rate();
                     let may_have_changed = rp.on_sent(now, size, &mut random);

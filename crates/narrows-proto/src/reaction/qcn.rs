@@ -28,7 +28,7 @@
 
 use super::{check_min_rate, check_rate, check_span, check_tag};
 use crate::cc::{OutOfRange, Ranges};
-use crate::notification::{Notification, Signal};
+use crate::cnm::{Cnm, Signal};
 use crate::units::{BitRate, Bytes, Span, Time};
 
 /// Settings of a QCN reaction point.
@@ -189,13 +189,8 @@ impl ReactionPoint {
     }
 
     /// A message arrived: cuts the rate and starts recovery anew. Feedback 0 is no message.
-    pub fn on_notification(
-        &mut self,
-        now: Time,
-        notification: &Notification,
-        random: &mut impl FnMut() -> f64,
-    ) {
-        let Signal::Quantized(feedback @ 1..) = notification.signal else { return };
+    pub fn on_cnm(&mut self, now: Time, cnm: &Cnm, random: &mut impl FnMut() -> f64) {
+        let Signal::Quantized(feedback @ 1..) = cnm.signal else { return };
         // Messages in a row leave the target where the first one found the rate: they report the same congestion.
         if self.phase == Phase::Inactive || self.byte_stage != 0 {
             self.target = self.current;
@@ -311,7 +306,7 @@ mod tests {
 
     use super::Phase::{Active, Fast, Hyper, Inactive};
     use super::*;
-    use crate::notification::CpId;
+    use crate::cnm::CpId;
 
     const LINE: BitRate = BitRate::from_mbps(8_000);
 
@@ -324,9 +319,9 @@ mod tests {
         Time::ZERO + Span::from_us(us)
     }
 
-    fn feedback(feedback: u8) -> Notification {
+    fn feedback(feedback: u8) -> Cnm {
         let from = CpId(NonZeroU16::MIN);
-        Notification { from, signal: Signal::Quantized(feedback), q_offset: 0, q_delta: 0 }
+        Cnm { from, signal: Signal::Quantized(feedback), q_offset: 0, q_delta: 0 }
     }
 
     fn limiter(variant: Variant) -> ReactionPoint {
@@ -336,7 +331,7 @@ mod tests {
     /// A limiter that has just received its first message, with this feedback.
     fn cut(params: &Params, units: u8) -> ReactionPoint {
         let mut rp = ReactionPoint::new(params, LINE);
-        rp.on_notification(Time::ZERO, &feedback(units), &mut middle);
+        rp.on_cnm(Time::ZERO, &feedback(units), &mut middle);
         rp
     }
 
@@ -369,7 +364,7 @@ mod tests {
         let mut now = Time::ZERO;
         for (number, &(event, current, target, byte_stage, time_stage, phase)) in table.iter().enumerate() {
             match event {
-                M(units) => rp.on_notification(now, &feedback(units), &mut middle),
+                M(units) => rp.on_cnm(now, &feedback(units), &mut middle),
                 B => assert!(rp.on_sent(150_000, &mut middle), "the byte countdown is over"),
                 T => {
                     now = rp.next_timer();
@@ -474,7 +469,7 @@ mod tests {
         // Four messages in a row, 65/128 each: 4062.5, 2062.98828125, 1047.6112…, 531.9900….
         let mut hit = cut(&Params::default(), 63);
         for _ in 0..3 {
-            hit.on_notification(Time::ZERO, &feedback(63), &mut middle);
+            hit.on_cnm(Time::ZERO, &feedback(63), &mut middle);
         }
         // 8000 > 10 · 531.99: the target is 1000, the rate (531.99 + 1000)/2.
         let expected = (1e9, (8e9 * (65.0_f64 / 128.0).powi(4) + 1e9) / 2.0);
@@ -510,7 +505,7 @@ mod tests {
     fn no_cut_goes_below_the_smallest_rate() {
         let mut rp = cut(&Params::default(), 63);
         for _ in 0..20 {
-            rp.on_notification(Time::ZERO, &feedback(63), &mut middle);
+            rp.on_cnm(Time::ZERO, &feedback(63), &mut middle);
         }
         assert_eq!(rp.rate(), BitRate::from_mbps(5));
     }
@@ -524,8 +519,8 @@ mod tests {
     #[test]
     fn offset_and_change_of_the_queue_do_not_matter() {
         let mut rp = limiter(Variant::Standard);
-        let message = Notification { q_offset: i16::MIN, q_delta: i16::MAX, ..feedback(32) };
-        rp.on_notification(Time::ZERO, &message, &mut middle);
+        let message = Cnm { q_offset: i16::MIN, q_delta: i16::MAX, ..feedback(32) };
+        rp.on_cnm(Time::ZERO, &message, &mut middle);
         assert_eq!(rp.rate(), BitRate::from_mbps(6_000));
     }
 
@@ -540,10 +535,10 @@ mod tests {
     fn a_message_restarts_the_byte_countdown_only_after_a_byte_stage() {
         let mut rp = cut(&Params::default(), 32);
         (0..99).for_each(|_| assert!(!rp.on_sent(1500, &mut middle)));
-        rp.on_notification(at(1), &feedback(32), &mut middle);
+        rp.on_cnm(at(1), &feedback(32), &mut middle);
         assert_eq!(frames_to_event(&mut rp, &mut middle), 1);
         (0..99).for_each(|_| assert!(!rp.on_sent(1500, &mut middle)));
-        rp.on_notification(at(2), &feedback(32), &mut middle);
+        rp.on_cnm(at(2), &feedback(32), &mut middle);
         assert_eq!(frames_to_event(&mut rp, &mut middle), 100);
     }
 
@@ -551,7 +546,7 @@ mod tests {
     fn every_message_restarts_the_timer() {
         let mut rp = cut(&Params::default(), 32);
         assert_eq!(rp.next_timer(), at(15_000));
-        rp.on_notification(at(14_000), &feedback(32), &mut middle);
+        rp.on_cnm(at(14_000), &feedback(32), &mut middle);
         assert_eq!(rp.next_timer(), at(29_000));
         rp.on_timer(at(29_000), &mut middle);
         assert_eq!(rp.next_timer(), at(44_000));
@@ -577,7 +572,7 @@ mod tests {
         // A target of 6031.25 Mb/s, so that none of the events reaches line rate.
         let mut rp = cut(&Params { variant, ..Params::default() }, 63);
         rp.on_sent(200_000, &mut middle);
-        rp.on_notification(Time::ZERO, &feedback(63), &mut middle);
+        rp.on_cnm(Time::ZERO, &feedback(63), &mut middle);
         let mut reloads = Vec::new();
         for event in events {
             if matches!(event, B) {
@@ -616,7 +611,7 @@ mod tests {
         frames_to_event(&mut rp, &mut || 0.0);
         assert_eq!(frames_to_event(&mut rp, &mut || 1.0 - f64::EPSILON), 85);
         assert_eq!(frames_to_event(&mut rp, &mut middle), 115);
-        rp.on_notification(at(0), &feedback(32), &mut || 0.0);
+        rp.on_cnm(at(0), &feedback(32), &mut || 0.0);
         assert_eq!(rp.next_timer(), at(12_750));
     }
 
@@ -624,7 +619,7 @@ mod tests {
     fn without_jitter_nothing_is_drawn() {
         let mut rp = ReactionPoint::new(&Params { jitter: 0.0, ..Params::default() }, LINE);
         let mut random = || panic!("nothing is drawn");
-        rp.on_notification(Time::ZERO, &feedback(32), &mut random);
+        rp.on_cnm(Time::ZERO, &feedback(32), &mut random);
         assert_eq!(frames_to_event(&mut rp, &mut random), 100);
         rp.on_timer(at(15_000), &mut random);
         assert_eq!(rp.time_stage, 1);
@@ -640,7 +635,7 @@ mod tests {
         rp.on_sent(u32::MAX, &mut || panic!("nothing is drawn"));
         rp.on_timer(at(1_000_000), &mut || panic!("nothing is drawn"));
         assert!(rp.is_released());
-        rp.on_notification(at(1_000_000), &feedback(32), &mut middle);
+        rp.on_cnm(at(1_000_000), &feedback(32), &mut middle);
         assert_eq!((rp.current, rp.target, rp.byte_stage, rp.time_stage), (6e9, 8e9, 0, 0));
         assert_eq!(frames_to_event(&mut rp, &mut middle), 100);
     }

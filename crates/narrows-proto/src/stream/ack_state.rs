@@ -15,7 +15,7 @@ use crate::units::{Span, Time};
 /// The receiving end of a connection between two flows.
 #[derive(Clone, Copy, Debug)]
 pub struct AckState {
-    /// Of the last segment; [`Time::NEVER`] if the settings do not ask for it.
+    /// Of the last segment; [`Time::NEVER`] if the settings do not request it.
     pub(super) arrived: Time,
     /// Acknowledgments that will not wait.
     pub(super) quick: u64,

@@ -1,4 +1,4 @@
-//! Arrival times of segments, as a receiver notes them if its settings ask for it.
+//! Arrival times of segments, as a receiver notes them if its settings request it.
 
 use super::ack_timeout::Ato;
 use super::params::Params;

@@ -130,7 +130,7 @@ fn real_hosts(size: Bytes, offload: Offload) -> Job {
     Job::Engine { network, traffic, stop }
 }
 
-/// Who hears the messages of QCN.
+/// Who receives the messages of QCN.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Loop {
     /// There are none.

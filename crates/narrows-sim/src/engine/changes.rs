@@ -6,7 +6,7 @@ use crate::ids::NodeId;
 use crate::network::Network;
 use crate::routing::changes::{ChangingRoutes, NewRow};
 
-/// Changes of routes to come, and who is told of them.
+/// Changes of routes to come, and who is notified of them.
 #[derive(Debug)]
 pub(super) struct Changes {
     changing: Box<ChangingRoutes>,

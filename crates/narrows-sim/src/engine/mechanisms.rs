@@ -55,8 +55,10 @@ impl Layout<'_> {
         let lossless =
             stops(node) || self.inputs[node.index()].iter().any(|link| stops(topology.link(*link).from));
         let inputs = &self.inputs[node.index()];
-        let neighbors =
-            lossless || pauses(node) || inputs.iter().any(|link| pauses(topology.link(*link).from));
+        let neighbors = lossless
+            || pauses(node)
+            || inputs.iter().any(|link| pauses(topology.link(*link).from))
+            || settings(node).is_some_and(SwitchConfig::asks_at_ports);
         let signals = settings(node).is_some_and(SwitchConfig::has_congestion_points)
             || settings(node).is_some_and(|switch| switch.telemetry || switch.marking.at_dequeue())
             || self.limits(node)

@@ -9,7 +9,7 @@ use crate::record::{DatagramRecord, DropCause, FlowRecord, PortCounters, Sampled
 /// Outcome of a run.
 #[derive(Debug)]
 pub struct Outcome<O> {
-    /// Every flow that started, by flow and turn.
+    /// Every flow that started, by flow and incarnation.
     pub flows: Vec<FlowRecord>,
     /// Every source of datagrams that started, by flow.
     pub datagrams: Vec<DatagramRecord>,
@@ -94,7 +94,7 @@ pub(super) fn merge_datagrams(mut records: Vec<DatagramRecord>) -> Vec<DatagramR
         .collect()
 }
 
-/// The n-th completion of a flow belongs to its n-th turn.
+/// The n-th completion of a flow belongs to its n-th incarnation.
 pub(super) fn enter_completions(flows: &mut [FlowRecord], mut completions: Vec<(FlowId, Time)>) {
     completions.sort_unstable();
     let mut completions = completions.into_iter().peekable();

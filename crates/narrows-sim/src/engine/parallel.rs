@@ -124,13 +124,13 @@ impl<'a, O: Observer> Worker<'a, O> {
         let meeting = self.meeting;
         let _poison = PoisonOnPanic(&meeting.barrier);
         let mut next = vec![0; meeting.threads];
-        for turn in 0.. {
-            self.post(turn);
+        for round in 0.. {
+            self.post(round);
             if !meeting.barrier.wait() {
                 break;
             }
-            self.collect(turn);
-            let agreed = meeting.read(turn, &mut next);
+            self.collect(round);
+            let agreed = meeting.read(round, &mut next);
             if agreed.interrupted && !self.interrupted {
                 let Some(last) = agreed.done.checked_sub(1) else { return (now, false) };
                 (self.interrupted, self.last) = (true, last);
@@ -208,8 +208,8 @@ impl<'a, O: Observer> Worker<'a, O> {
     }
 
     /// Hands over what was sent and announces when something is due next.
-    fn post(&mut self, turn: u64) {
-        let (meeting, side) = (self.meeting, (turn % 2) as usize);
+    fn post(&mut self, round: u64) {
+        let (meeting, side) = (self.meeting, (round % 2) as usize);
         let announced = &meeting.announced[side][self.me];
         let next = self.next_window().unwrap_or(u64::MAX);
         for (to, first) in announced.first_sent.iter().enumerate() {
@@ -234,8 +234,8 @@ impl<'a, O: Observer> Worker<'a, O> {
     }
 
     /// Takes over what others sent.
-    fn collect(&mut self, turn: u64) {
-        let (meeting, side) = (self.meeting, (turn % 2) as usize);
+    fn collect(&mut self, round: u64) {
+        let (meeting, side) = (self.meeting, (round % 2) as usize);
         for (from, announced) in meeting.announced[side].iter().enumerate() {
             if announced.first_sent[self.me].load(Ordering::Relaxed) < u64::MAX {
                 let mut mail = meeting.mail(side, from, self.me);
@@ -257,14 +257,14 @@ pub(super) struct Meeting {
     first_drained: u64,
     /// Windows after which all meet, in order: in the next ones they count what has been sent on links until then.
     moments: [u64; 2],
-    /// For each of two turns, from each thread, to each thread.
+    /// For each of two rounds, from each thread, to each thread.
     mail: [Vec<Mutex<Outbox>>; 2],
-    /// For each of two turns, of each thread.
+    /// For each of two rounds, of each thread.
     announced: [Vec<Announced>; 2],
     hops: Vec<AtomicU64>,
     /// Set by the first thread while it works.
     interrupted: AtomicBool,
-    /// The same for each of two turns, read by all after the barrier.
+    /// The same for each of two rounds, read by all after the barrier.
     agreed_interrupted: [AtomicBool; 2],
     pub(super) barrier: Barrier,
 }
@@ -338,8 +338,8 @@ impl Meeting {
     }
 
     /// Returns what all have announced, and by thread in `next` its next window.
-    fn read(&self, turn: u64, next: &mut [u64]) -> Agreed {
-        let side = (turn % 2) as usize;
+    fn read(&self, round: u64, next: &mut [u64]) -> Agreed {
+        let side = (round % 2) as usize;
         let announced = &self.announced[side];
         let load = |number: &AtomicU64| number.load(Ordering::Relaxed);
         for (thread, next) in next.iter_mut().enumerate() {

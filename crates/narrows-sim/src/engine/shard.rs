@@ -81,7 +81,7 @@ impl<O: Observer> Shard<O> {
     fn edit_routes(&mut self, end: Time) {
         let Some(routes) = &mut self.routes else { return };
         for node in &mut self.nodes {
-            // All that they were told before lies in the past.
+            // All that they were notified of before lies in the past.
             if let Node::Switch(switch) = node {
                 switch.edit_routes(Time::NEVER);
             }

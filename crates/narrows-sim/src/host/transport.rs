@@ -256,8 +256,9 @@ impl Source {
                 }
             }),
             TransportState::Rdma(rdma) => Self::Rdma(rdma::Sender::new(&rdma.params, &rdma.cc, at, size)),
-            TransportState::Datagram { params, rate, .. } => {
-                Self::Datagram(datagram::Source::new(params, *rate))
+            TransportState::Datagram { params, rate, cc } => {
+                let cc = cc.as_ref().and_then(|cc| cc.build_for_datagrams(&params.path(at)));
+                Self::Datagram(datagram::Source::new(params, *rate, cc))
             }
         }
     }

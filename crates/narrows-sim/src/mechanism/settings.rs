@@ -7,6 +7,11 @@ pub(crate) trait SwitchSettings {
     /// It has packets of the side class, which is free of loss.
     const HAS_SIDE_CLASS: bool = false;
 
-    /// Size on the wire of what it sends.
-    fn control_size(&self) -> Bytes;
+    /// It is asked at the queued ports of the switch ([`AtPorts`](super::at_ports::AtPorts)).
+    const AT_PORTS: bool = Self::HAS_SIDE_CLASS;
+
+    /// Size on the wire of what it sends, if it sends something.
+    fn control_size(&self) -> Option<Bytes> {
+        None
+    }
 }

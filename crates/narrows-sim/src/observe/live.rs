@@ -205,7 +205,7 @@ impl Live {
         })
     }
 
-    /// Asks for a new look; answers its number.
+    /// Requests a new look; answers its number.
     pub fn ask(&self) -> u64 {
         self.asked.fetch_add(1, Ordering::Release) + 1
     }

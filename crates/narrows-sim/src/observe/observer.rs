@@ -1,7 +1,7 @@
 //! Events that observers are called at.
 
 use narrows_proto::cc::{Limit, Reporter};
-use narrows_proto::notification::Signal;
+use narrows_proto::cnm::Signal;
 use narrows_proto::stream::{Repairing, Stats};
 use narrows_proto::units::{Bytes, Span, Time};
 use narrows_proto::{rdma, stream};

@@ -1,6 +1,6 @@
 //! The observers of mechanisms.
 
-use narrows_proto::notification::Signal;
+use narrows_proto::cnm::Signal;
 use narrows_proto::units::Time;
 
 use super::observer::{MechanismEvent, Observer, Reviewed, SenderRef, observers};

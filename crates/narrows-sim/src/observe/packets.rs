@@ -1,6 +1,6 @@
 use std::ops::Range;
 
-use narrows_proto::notification::Notification;
+use narrows_proto::cnm::Cnm;
 
 use crate::ids::{FlowId, HostId};
 pub use crate::mechanism::StopFrame;
@@ -153,8 +153,8 @@ impl<'a> PacketRef<'a> {
     }
 
     /// The message of a congestion point, if it is one.
-    pub fn notification(self) -> Option<Notification> {
-        (self.kind() == PacketKind::Control(Control::Cnm)).then(|| self.packet().notification()).flatten()
+    pub fn cnm(self) -> Option<Cnm> {
+        (self.kind() == PacketKind::Control(Control::Cnm)).then(|| self.packet().cnm()).flatten()
     }
 
     /// The request of a PAUSE frame or one of priority-based flow control.

@@ -1,4 +1,4 @@
-use narrows_proto::notification::Signal;
+use narrows_proto::cnm::Signal;
 use narrows_proto::units::{Span, Time};
 
 use super::Observer;

@@ -1,4 +1,4 @@
-use narrows_proto::notification::Signal;
+use narrows_proto::cnm::Signal;
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 
 use super::rows::{FlowTurns, gather};

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU16;
 
-use narrows_proto::notification::{CpId, Notification, Signal};
+use narrows_proto::cnm::{Cnm, CpId, Signal};
 use narrows_proto::rdma;
 use narrows_proto::stream::{AckFrame, SackBlocks, Segment};
 
@@ -35,14 +35,8 @@ impl Packet {
     }
 
     /// A message of a congestion point about a flow, to the host that sends it.
-    pub(crate) fn cnm(
-        notification: &Notification,
-        flow: FlowId,
-        to: HostId,
-        size: u16,
-        priority: u8,
-    ) -> Self {
-        let Notification { from, signal, q_offset, q_delta } = *notification;
+    pub(crate) fn from_cnm(cnm: &Cnm, flow: FlowId, to: HostId, size: u16, priority: u8) -> Self {
+        let Cnm { from, signal, q_offset, q_delta } = *cnm;
         let seq =
             u64::from(from.0.get()) | u64::from(q_offset as u16) << 16 | u64::from(q_delta as u16) << 32;
         let incarnation = signal.to_bits().into();
@@ -51,8 +45,8 @@ impl Packet {
     }
 
     /// The message inside.
-    pub(crate) fn notification(self) -> Option<Notification> {
-        Some(Notification {
+    pub(crate) fn cnm(self) -> Option<Cnm> {
+        Some(Cnm {
             from: CpId(NonZeroU16::new(self.seq() as u16)?),
             signal: Signal::from_bits(self.incarnation() as u8),
             q_offset: (self.seq() >> 16) as i16,
@@ -170,9 +164,9 @@ mod tests {
     fn messages_of_congestion_points_survive_the_trip() {
         for (q_offset, q_delta) in [(0, 0), (i16::MIN, i16::MAX), (-406, 17), (406, -17)] {
             let from = CpId(NonZeroU16::MAX);
-            let sent = Notification { from, signal: Signal::Level(-3), q_offset, q_delta };
-            let packet = Packet::cnm(&sent, FlowId(7), HostId(8), 84, 7);
-            assert_eq!(packet.notification(), Some(sent));
+            let sent = Cnm { from, signal: Signal::Level(-3), q_offset, q_delta };
+            let packet = Packet::from_cnm(&sent, FlowId(7), HostId(8), 84, 7);
+            assert_eq!(packet.cnm(), Some(sent));
             assert_eq!(
                 (packet.flow(), packet.to(), packet.kind()),
                 (FlowId(7), HostId(8), Kind::Control(Control::Cnm))

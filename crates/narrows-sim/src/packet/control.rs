@@ -7,14 +7,14 @@ const OF_FLOW: u8 = 2;
 /// It says that something begins or, with the flag [`FIN`](super::FIN), ends.
 const BEGINS_OR_ENDS: u8 = 4;
 
-/// Makes the list of control packets. Each has a name in traces, and says what is true of it.
+/// Makes the list of control packets: each has a name in traces, what is true of it, and a meaning.
 macro_rules! controls {
-    ($($(#[$about:meta])* $kind:ident $name:literal $what:expr,)*) => {
+    ($($kind:ident $name:literal [$($what:ident)*] $about:literal;)*) => {
         /// Control packets: messages and frames of mechanisms.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u8)]
         pub enum Control {
-            $($(#[$about])* $kind,)*
+            $(#[doc = $about] $kind,)*
         }
 
         impl Control {
@@ -30,7 +30,7 @@ macro_rules! controls {
             #[inline]
             const fn is(self, what: u8) -> bool {
                 let all = match self {
-                    $(Self::$kind => $what,)*
+                    $(Self::$kind => 0 $(| $what)*,)*
                 };
                 all & what != 0
             }
@@ -39,22 +39,14 @@ macro_rules! controls {
 }
 
 controls! {
-    /// A message of a congestion point to the source of a flow ([`Notification`](narrows_proto::notification::Notification)).
-    Cnm "notice" OF_FLOW,
-    /// A congestion notification packet of an RDMA receiver: the flow is all it says.
-    Cnp "cnp" OF_FLOW,
-    /// A PAUSE frame (IEEE 802.3 Annex 31B).
-    Pause "pause" FOR_NEIGHBOR,
-    /// A frame of priority-based flow control (IEEE 802.1Qbb).
-    Pfc "pfc" FOR_NEIGHBOR,
-    /// Names a flow that the neighbor is to isolate, or no longer: the sequence number is its key.
-    Isolate "isolate" FOR_NEIGHBOR | OF_FLOW | BEGINS_OR_ENDS,
-    /// A report of the switch of a rack to a host on a JumboFlow, whose number is in place of the flow.
-    JumboFlow "jumboflow" 0,
-    /// A host says that a subflow begins or ends.
-    Membership "membership" OF_FLOW | BEGINS_OR_ENDS,
-    /// A message about the access link of a destination.
-    Access "access" 0,
+    Cnm "notice" [OF_FLOW] "A message of a congestion point to the source of a flow ([`Cnm`](narrows_proto::cnm::Cnm)).";
+    Cnp "cnp" [OF_FLOW] "A congestion notification packet of an RDMA receiver: the flow is all it says.";
+    Pause "pause" [FOR_NEIGHBOR] "A PAUSE frame (IEEE 802.3 Annex 31B).";
+    Pfc "pfc" [FOR_NEIGHBOR] "A frame of priority-based flow control (IEEE 802.1Qbb).";
+    Isolate "isolate" [FOR_NEIGHBOR OF_FLOW BEGINS_OR_ENDS] "Names a flow that the neighbor is to isolate, or no longer: the sequence number is its key.";
+    JumboFlow "jumboflow" [] "A report of the switch of a rack to a host on a JumboFlow, whose number is in place of the flow.";
+    Membership "membership" [OF_FLOW BEGINS_OR_ENDS] "A host says that a subflow begins or ends.";
+    Access "access" [] "A message about the access link of a destination.";
 }
 
 impl Control {

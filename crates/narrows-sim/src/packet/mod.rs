@@ -5,7 +5,7 @@ mod control;
 
 use std::num::NonZeroU16;
 
-use narrows_proto::notification::CpId;
+use narrows_proto::cnm::CpId;
 use narrows_proto::units::{Bytes, Time};
 
 use crate::ids::{FlowId, HostId};

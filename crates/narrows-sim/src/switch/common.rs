@@ -1,6 +1,6 @@
 //! Parts that all ports of a switch share: packet memory, marking, counters.
 
-use narrows_proto::notification::Signal;
+use narrows_proto::cnm::Signal;
 use narrows_proto::units::Time;
 
 use crate::ids::LinkId;

@@ -46,7 +46,7 @@ macro_rules! settings {
 
             /// Sizes on the wire of what its mechanisms send.
             pub(crate) fn control_sizes(&self) -> impl Iterator<Item = Bytes> {
-                let sizes = [$(self.$name.as_ref().map(SwitchSettings::control_size)),*];
+                let sizes = [$(self.$name.as_ref().and_then(SwitchSettings::control_size)),*];
                 sizes.into_iter().flatten().chain(self.congestion_point.message().map(|message| message.size))
             }
 
@@ -59,6 +59,11 @@ macro_rules! settings {
             pub fn has_side_class(&self) -> bool {
                 $(has_side_class(self.$name.as_ref()) ||)* false
             }
+
+            /// A mechanism of it is asked at its queued ports.
+            pub(crate) fn asks_at_ports(&self) -> bool {
+                $(asks_at_ports(self.$name.as_ref()) ||)* false
+            }
         }
     };
 }
@@ -67,6 +72,10 @@ mechanisms!(settings => settings);
 
 fn has_side_class<S: SwitchSettings>(settings: Option<&S>) -> bool {
     S::HAS_SIDE_CLASS && settings.is_some()
+}
+
+fn asks_at_ports<S: SwitchSettings>(settings: Option<&S>) -> bool {
+    S::AT_PORTS && settings.is_some()
 }
 
 impl SwitchConfig {

@@ -107,7 +107,7 @@ impl FifoPorts {
         self.ports.iter().for_each(prefetch);
     }
 
-    /// Asks for what waits.
+    /// Prefetches what waits.
     #[inline]
     pub(super) fn prefetch_starts(&self) {
         for port in &self.ports {

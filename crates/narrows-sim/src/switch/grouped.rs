@@ -133,8 +133,8 @@ impl Switch {
     fn join_groups<O: Observer>(&mut self, above: u64, groups: &mut Groups, world: &mut World<O>) {
         let Ports::Fifo(ports) = &mut self.ports else { return };
         let Groups { packets, leaving, touched, .. } = groups;
-        for (turn, port) in touched.iter().enumerate() {
-            if let Some(next) = touched.get(turn + 1) {
+        for (number, port) in touched.iter().enumerate() {
+            if let Some(next) = touched.get(number + 1) {
                 let wire = self.leads_to[usize::from(*next)];
                 if let Some(wire) = world.wires.wires.get(wire as usize) {
                     wire.ring.prefetch_end();

@@ -22,7 +22,7 @@ pub struct Topology {
     hosts: Vec<NodeId>,
     /// Names of data centers.
     datacenters: Vec<String>,
-    /// Shortest paths while all links are up, if somebody has asked for them since the network was changed.
+    /// Shortest paths while all links are up, if somebody has requested them since the network was changed.
     shortest: OnceLock<Arc<Shortest>>,
 }
 

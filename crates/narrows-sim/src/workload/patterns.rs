@@ -166,7 +166,7 @@ impl Pairs {
 }
 
 /// Flows that start at random, `per_second` on average, between pairs drawn anew each time (a Poisson process). They are drawn
-/// as they are asked for.
+/// as they are requested.
 pub fn poisson<'a>(
     group: GroupId,
     per_second: f64,

@@ -65,7 +65,7 @@ impl Shared {
         self.answers.get(flow.index()).copied().filter(|answer| *answer != NO_FLOW)
     }
 
-    /// Where the random choices of this turn of a flow begin.
+    /// Where the random choices of this incarnation of a flow begin.
     pub(crate) fn seed_of(&self, flow: FlowId, incarnation: u64) -> u64 {
         mix(mix(self.seed ^ (flow.index() as u64) << 32) ^ incarnation)
     }

@@ -7,7 +7,7 @@ use crate::support::{
 };
 use narrows_proto::annulus::{Aggregate, near_source};
 use narrows_proto::cc::{self, Config};
-use narrows_proto::notification::Signal;
+use narrows_proto::cnm::Signal;
 use narrows_proto::stream::{Params, ReceiveOffload, Segmentation};
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 use narrows_sim::observe::{Observer, PacketKind, PacketRef};
@@ -286,9 +286,9 @@ fn interrupts_keep_the_order_and_the_throughput() {
 
 /// When messages of congestion points are read.
 #[derive(Default)]
-struct Told(Vec<Time>);
+struct Notified(Vec<Time>);
 
-impl Observer for Told {
+impl Observer for Notified {
     fn cnm_received(&mut self, at: Time, _: FlowId, _: Signal) {
         self.0.push(at);
     }
@@ -306,8 +306,8 @@ fn first_told(hosts: RealHosts, near: bool) -> Time {
     });
     let group = Group { near_source, ..group(params(), window(200 * MSS)) };
     let traffic = traffic(group, vec![flow(0, 2, ENDLESS), flow(1, 2, ENDLESS)]);
-    let outcome = Run::new(&network, &traffic).until(Span::from_ms(5)).observed(Told::default);
-    *outcome.observers[0].0.first().expect("somebody is told")
+    let outcome = Run::new(&network, &traffic).until(Span::from_ms(5)).observed(Notified::default);
+    *outcome.observers[0].0.first().expect("somebody is notified")
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! RackCC: subflows start at their share, share what their rack knows, and leave nothing behind.
 
 use crate::support::{ENDLESS, Run, at, dctcp, flow, group, link, network, shallow, traffic};
+use narrows_proto::cc::rackcc::jumbo;
 use narrows_proto::cc::{self, Config};
-use narrows_proto::rack::jumbo;
 use narrows_proto::stream::Params;
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 use narrows_proto::{datagram, rdma};
@@ -229,12 +229,12 @@ fn the_share_of_a_host_that_crashes_goes_to_the_others() {
     network.failures = vec![Failure { link: dead, outage, reroute_after: Span::MAX }];
     let starts: Vec<_> = (0..4).map(|flow| US * (29 * flow)).collect();
     let traffic = traffic(group(params(), rackcc()), across(&starts, ENDLESS));
-    let (told, _, outcome) = observed(&Run::new(&network, &traffic).until(MS * 80));
-    let subflows = |time: Time| told.iter().rev().find(|row| row.at <= time).unwrap().report.subflows;
+    let (reports, _, outcome) = observed(&Run::new(&network, &traffic).until(MS * 80));
+    let subflows = |time: Time| reports.iter().rev().find(|row| row.at <= time).unwrap().report.subflows;
     // Registrations expire 10 ms after the last packet, and are looked through four times in that time.
     assert_eq!((subflows(at(MS * 30)), subflows(at(MS * 45))), (4, 3));
     assert_eq!((outcome.mechanisms.rackcc.expired, left(outcome.mechanisms.rackcc)), (1, 3));
-    let throughput = told.last().unwrap().report.throughput.as_f64() / 1e9;
+    let throughput = reports.last().unwrap().report.throughput.as_f64() / 1e9;
     assert!(throughput > 9.0, "{throughput} Gb/s");
 }
 
@@ -382,9 +382,9 @@ fn several_jumboflows_use_several_paths_and_new_subflows_avoid_the_congested_one
         generators: vec![Generator { kind, start: Time::ZERO, until: at(MS * 60) }],
         ..Traffic::default()
     };
-    let (told, _, outcome) = observed(&Run::new(&network, &traffic).until(MS * 60));
+    let (reports, _, outcome) = observed(&Run::new(&network, &traffic).until(MS * 60));
     let last =
-        |number: u32| told.iter().rev().find(|row| row.number == number).map(|row| row.report.subflows);
+        |number: u32| reports.iter().rev().find(|row| row.number == number).map(|row| row.report.subflows);
     let busy = |spine: &str| outcome.ports[link(&network, "rack2/tor", spine).index()].packets;
     let [used, free] = if busy("spine0") > busy("spine1") { [0, 1] } else { [1, 0] };
     assert!(last(free) > last(used), "{:?} on the free path, {:?} beside datagrams", last(free), last(used));
@@ -411,7 +411,7 @@ fn rdma_and_streams_without_a_handshake_register_themselves() {
 
 #[test]
 fn a_longer_period_slows_the_answer_to_marks() {
-    // The peak queue while five flows find their shares: hosts that hear late cut late.
+    // The peak queue while five flows find their shares: hosts that are notified late cut late.
     let deepest = |period: u64| {
         let jumboflow = jumbo::Params { period: US * period, ..Default::default() };
         let network = racks(2, 10, 1, RackAgent { jumboflow, ..RackAgent::default() });
@@ -444,8 +444,8 @@ fn subflows_go_the_same_way_at_any_number_of_threads_and_for_any_window() {
     let run = |threads, window_divisor| {
         let execution = Execution { threads, window_divisor };
         let run = Run { execution, ..Run::new(&network, &traffic).until(MS * 30) };
-        let (told, advertised, outcome) = observed(&run);
-        (told, advertised, outcome.mechanisms.rackcc, outcome.flows, outcome.ports)
+        let (reports, advertised, outcome) = observed(&run);
+        (reports, advertised, outcome.mechanisms.rackcc, outcome.flows, outcome.ports)
     };
     let one = run(1, 1);
     assert!(one.2.registered > 100 && one.2.advertisements > 0 && one.2.reports > 0);

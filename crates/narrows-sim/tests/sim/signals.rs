@@ -250,7 +250,7 @@ fn flows_beyond_the_last_limiter_share_one() {
         (3, 6, GBPS(9)),
         (4, 6, GBPS(9)),
     ];
-    // With one limiter they get equal rates, and less: it hears of both. At the second host alone it would have the part of
+    // With one limiter they get equal rates, and less: it is notified of both. At the second host alone it would have the part of
     // one source, 3·x + x/2 = 10 Gb/s with x for both together.
     for (limiters, expected) in [(2, [5.0, 2.5]), (1, [1.1, 1.1])] {
         let network = fair(7, Reaction { limiters, ..reaction(bcn()) });
@@ -526,12 +526,12 @@ fn the_loop_works_although_messages_are_lost() {
         let bottleneck = link(&network, "switch", "host4");
         let (queue, used) = (watched.queue(bottleneck), watched.rate(bottleneck) / 10.0);
         let messages: u64 = watched.outcome.ports.iter().map(PortCounters::messages).sum();
-        let heard = watched.outcome.mechanisms.limiter.received as f64 / messages as f64;
-        let what = format!("{}: {queue} B, {used}, {heard} of {messages}", rule.name());
+        let received = watched.outcome.mechanisms.limiter.received as f64 / messages as f64;
+        let what = format!("{}: {queue} B, {used}, {received} of {messages}", rule.name());
         // ±0.05: a binomial of 500 and more messages has a deviation of 0.013 at most.
-        assert!((heard - 0.9).abs() < 0.05, "{what}");
+        assert!((received - 0.9).abs() < 0.05, "{what}");
         // Between two samples of QCN, 100 packets, the queue changes by three packets only because some were lost. QCN
-        // hears of it when it grows, not when it shrinks, so it settles lower.
+        // is notified of it when it grows, not when it shrinks, so it settles lower.
         let least = if rule.name() == "qcn" { 8_000.0 } else { 22_000.0 };
         assert!((least..27_000.0).contains(&queue) && used > 0.98, "{what}");
     }

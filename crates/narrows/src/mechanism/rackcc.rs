@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use narrows_proto::cc::rackcc as rack;
 use narrows_proto::cc::{Config, Ranges};
-use narrows_proto::rack;
 use narrows_proto::units::{Bytes, Span};
 use narrows_sim::mechanism::rackcc::{AdvertisedRow, DOCS, JumboFlowRow, RackAgent, RackObserver};
 use narrows_sim::observe::RowLimit;

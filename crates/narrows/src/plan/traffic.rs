@@ -6,6 +6,8 @@ mod patterns;
 mod rpc;
 
 use narrows_proto::cc::{Config, OutOfRange, Ranges, registry};
+use narrows_proto::datagram;
+use narrows_proto::stream::Endpoint;
 use narrows_proto::units::{BitRate, Bytes, Time};
 use narrows_sim::traffic::{FlowSpec, Group, NearSource, Traffic, Transport};
 use narrows_sim::workload::{self, Pairs, PairsError, Partner};
@@ -183,8 +185,9 @@ fn datagrams(
     path: &str,
     checker: &mut Checker<'_>,
 ) -> Option<Transport> {
-    // Only those that share the state of a rack have rules for datagrams.
-    let governing: Vec<_> = Config::all().into_iter().filter(Config::needs_rack).collect();
+    let path_of = datagram::Params::default().path(Endpoint { link: rate, seed: 0 });
+    let has_rules = |config: &Config| config.build_for_datagrams(&path_of).is_some();
+    let governing: Vec<_> = Config::all().into_iter().filter(has_rules).collect();
     let governing: Vec<_> = governing.iter().map(Config::name).collect();
     let cc = match &group.cc {
         Some(config) if governing.contains(&config.name()) => Some(config.clone()),

@@ -32,7 +32,7 @@ fn rounds(results: &Results) -> Measured {
 
 /// Transactions that ended in the measured time: rounds of ten transfers.
 fn transactions<'a>(results: &Results, flows: impl Iterator<Item = &'a FlowRow>) -> usize {
-    let mut ends: Vec<(u64, Option<Time>)> = flows.map(|flow| (flow.turn, flow.end)).collect();
+    let mut ends: Vec<(u64, Option<Time>)> = flows.map(|flow| (flow.incarnation, flow.end)).collect();
     ends.sort_unstable();
     let rounds = ends.chunk_by(|a, b| a.0 == b.0);
     let last_end = |round: &[(u64, Option<Time>)]| {

@@ -21,7 +21,7 @@ use crate::scenario::Expect;
 pub struct Results {
     /// The plan that was run.
     pub plan: Arc<Plan>,
-    /// Every flow that started, by flow and turn.
+    /// Every flow that started, by flow and incarnation.
     pub flows: Vec<FlowRow>,
     /// Every remote procedure call that began, in order of time within a group.
     pub rpcs: Vec<RpcRow>,

@@ -12,7 +12,7 @@ pub struct FlowRow {
     /// Its number.
     pub flow: FlowId,
     /// Number of flows the same client had started before.
-    pub turn: u64,
+    pub incarnation: u64,
     /// Its group.
     pub group: u32,
     /// Who sent.
@@ -91,7 +91,7 @@ pub(super) fn flow_rows(ideals: &Ideals<'_>, records: &[FlowRecord]) -> Vec<Flow
         let spec = &plan.traffic.flows[record.flow.index()];
         FlowRow {
             flow: record.flow,
-            turn: record.incarnation,
+            incarnation: record.incarnation,
             group: spec.group.0,
             from: spec.from,
             to: spec.to,

@@ -10,13 +10,12 @@ use serde_json::Value;
 
 use super::applies::{LeftOut, Made};
 use super::change::{Change, describe};
-use super::store::input_in;
 use super::task::{Attached, Task, id};
 use super::{Store, Sweep, Until};
 use crate::ENGINE;
 use crate::diagnostic::{Checked, Code, Diagnostic, Rejection};
 use crate::document::Document;
-use crate::inputs::Input;
+use crate::inputs::{Input, input_in};
 use crate::plan::{Plan, collect_inputs};
 use crate::scenario::Scenario;
 

@@ -6,7 +6,6 @@ use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 use super::cells::KeptInput;
 use super::complete::{damaged_cells, warn_of_cells};
-use super::store::input_in;
 use super::trouble::Trouble;
 use super::{Attached, Damaged, Health, Manifest, PointSummary, Store, Supplies, assemble};
 use crate::diagnostic::{Checked, Code, Diagnostic};
@@ -112,7 +111,7 @@ fn common(folders: &[PathBuf]) -> Checked<Manifest> {
 fn supplies(manifest: &Manifest, folders: &[PathBuf]) -> Checked<Supplies> {
     let mut supplies = Supplies::default();
     for KeptInput { kept: Attached { name, hash }, .. } in &manifest.inputs {
-        let read = |folder: &PathBuf| inputs::read(&input_in(folder, hash, name), hash);
+        let read = |folder: &PathBuf| inputs::read(&inputs::input_in(folder, hash, name), hash);
         let mut tried = folders.iter().map(read);
         let content = tried.find(Result::is_ok).or_else(|| folders.first().map(read));
         if let Some(content) = content.transpose()? {

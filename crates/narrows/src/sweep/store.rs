@@ -14,7 +14,7 @@ use super::{Attached, Manifest, Supplies};
 use crate::checksum;
 use crate::diagnostic::{Checked, Code, Diagnostic, Rejection};
 use crate::input_file::{LARGEST_SUMMARY, read_bytes};
-use crate::inputs::INPUTS;
+use crate::inputs::input_in;
 use crate::results::{Staging, cannot_write, make_readable, write_text};
 
 /// The sweep as requested, in its folder.
@@ -301,11 +301,6 @@ impl Begun<'_> {
 
 fn cell_in(folder: &Path, id: &str) -> PathBuf {
     folder.join(CELLS).join(id)
-}
-
-/// Where the folder of a sweep keeps a file that scenarios name.
-pub(super) fn input_in(folder: &Path, hash: &str, name: &str) -> PathBuf {
-    folder.join(INPUTS).join(hash).join(name)
 }
 
 /// `run.json` of a cell.

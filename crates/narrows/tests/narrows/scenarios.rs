@@ -43,7 +43,12 @@ fn table(results: &Results) -> String {
 /// Of every flow when it ended and what it delivered (FNV-1a).
 fn fingerprint(results: &Results) -> u64 {
     let numbers = results.flows.iter().flat_map(|flow| {
-        [flow.flow.0.into(), flow.turn, flow.end.map_or(u64::MAX, |end| end.as_ps()), flow.delivered.get()]
+        [
+            flow.flow.0.into(),
+            flow.incarnation,
+            flow.end.map_or(u64::MAX, |end| end.as_ps()),
+            flow.delivered.get(),
+        ]
     });
     numbers.fold(0xcbf2_9ce4_8422_2325, |hash, number| (hash ^ number).wrapping_mul(0x0100_0000_01b3))
 }

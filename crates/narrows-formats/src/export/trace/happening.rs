@@ -1,7 +1,7 @@
 use std::ops::Range;
 
 use narrows_proto::cc::Inside;
-use narrows_proto::notification::Notification;
+use narrows_proto::cnm::Cnm;
 use narrows_proto::stream::Repairing;
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 use narrows_sim::observe::{PacketKind, PacketRef, SenderRef, StopFrame};
@@ -30,7 +30,7 @@ pub(super) struct Packet {
     pub(super) link: LinkId,
     pub(super) kind: PacketKind,
     pub(super) flow: Option<FlowId>,
-    pub(super) turn: u16,
+    pub(super) incarnation: u16,
     pub(super) to: Option<HostId>,
     pub(super) seq: u64,
     pub(super) size: u16,
@@ -48,7 +48,7 @@ pub(super) struct Packet {
     pub(super) announces: Option<u16>,
     pub(super) sacks: Vec<Range<u64>>,
     pub(super) nak: Option<u64>,
-    pub(super) notification: Option<Notification>,
+    pub(super) cnm: Option<Cnm>,
     pub(super) stop: Option<StopFrame>,
     /// Outcome of its arrival at the port, if that is a switch's.
     pub(super) queued: Option<Queued>,
@@ -71,7 +71,7 @@ impl Packet {
             link,
             kind: packet.kind(),
             flow: packet.flow(),
-            turn: packet.incarnation(),
+            incarnation: packet.incarnation(),
             to: packet.to(),
             seq: packet.seq(),
             size: packet.size(),
@@ -88,7 +88,7 @@ impl Packet {
             announces: packet.announces(),
             sacks: packet.sacks().collect(),
             nak: packet.nak(),
-            notification: packet.notification(),
+            cnm: packet.cnm(),
             stop: packet.stop(),
             queued: None,
             lost: None,
@@ -100,7 +100,7 @@ impl Packet {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Window {
     pub(super) flow: FlowId,
-    pub(super) turn: u16,
+    pub(super) incarnation: u16,
     pub(super) cwnd: Bytes,
     pub(super) pacing: Option<BitRate>,
     pub(super) inflight: Bytes,
@@ -115,13 +115,13 @@ pub(super) struct Window {
 }
 
 impl Window {
-    pub(super) fn new(flow: FlowId, turn: u16, sender: SenderRef<'_>) -> Self {
+    pub(super) fn new(flow: FlowId, incarnation: u16, sender: SenderRef<'_>) -> Self {
         let limit = sender.limit();
         let mut inside = Vec::new();
         sender.inside(&mut |name, value| inside.push((name, value)));
         Self {
             flow,
-            turn,
+            incarnation,
             cwnd: limit.cwnd,
             pacing: limit.pacing,
             inflight: sender.inflight(),

@@ -41,7 +41,7 @@ struct Flow {
     /// Bytes to be written.
     pending: Vec<u8>,
     /// Values written last, by name.
-    told: BTreeMap<&'static str, Value>,
+    written: BTreeMap<&'static str, Value>,
     state: Option<&'static str>,
     timeouts: u64,
 }
@@ -72,13 +72,13 @@ impl Qlog {
     }
 
     fn flush(&mut self) -> std::io::Result<()> {
-        for ((flow, turn), file) in &mut self.flows {
+        for ((flow, incarnation), file) in &mut self.flows {
             if file.pending.is_empty() {
                 continue;
             }
             let spec = &self.plan.traffic.flows[*flow as usize];
             let group = &self.plan.traffic.groups[spec.group.index()].name;
-            let turn = if *turn > 0 { format!("-turn{turn}") } else { String::new() };
+            let turn = if *incarnation > 0 { format!("-turn{incarnation}") } else { String::new() };
             let path = self.folder.join(format!("{group}-{flow}{turn}.sqlog"));
             let mut handle = OpenOptions::new().create(true).append(true).open(path)?;
             handle.write_all(&file.pending)?;
@@ -89,7 +89,7 @@ impl Qlog {
     }
 
     /// The first records of a file: what it is, and the settings of the sender.
-    fn header(&self, at: Time, (number, turn): (u32, u16)) -> [Value; 2] {
+    fn header(&self, at: Time, (number, incarnation): (u32, u16)) -> [Value; 2] {
         let flow = &self.plan.traffic.flows[number as usize];
         let topology = &self.plan.network.topology;
         let (from, to) = (topology.host_name(flow.from), topology.host_name(flow.to));
@@ -106,7 +106,7 @@ impl Qlog {
                 "common_fields": {
                     "time_format": "relative_to_epoch",
                     "reference_time": { "clock_type": "monotonic", "epoch": "unknown" },
-                    "group_id": format!("{number}-{turn}"),
+                    "group_id": format!("{number}-{incarnation}"),
                 },
                 "event_schemas": ["urn:ietf:params:qlog:events:quic", "urn:narrows:qlog:events"],
             },
@@ -136,7 +136,7 @@ impl Qlog {
     }
 
     fn window(&mut self, at: Time, window: &Window) -> std::io::Result<()> {
-        let key = (window.flow.0, window.turn);
+        let key = (window.flow.0, window.incarnation);
         self.begin(at, key);
         let Some(flow) = self.flows.get_mut(&key) else { return Ok(()) };
         let state = state(window);
@@ -169,22 +169,22 @@ impl Qlog {
     /// A packet was retransmitted.
     fn repeated(&mut self, at: Time, packet: &Packet) -> std::io::Result<()> {
         let Some(flow) = packet.flow else { return Ok(()) };
-        self.begin(at, (flow.0, packet.turn));
+        self.begin(at, (flow.0, packet.incarnation));
         // The draft has the number of the packet; here segments are known by their first byte.
         let header = json!({ "packet_type": "1RTT", "packet_number": packet.seq });
-        self.event(at, (flow.0, packet.turn), "quic:packet_lost", &json!({ "header": header }))
+        self.event(at, (flow.0, packet.incarnation), "quic:packet_lost", &json!({ "header": header }))
     }
 
     /// Something happened to a packet at a port.
     fn at_port(&mut self, at: Time, packet: &Packet, name: &str, cause: Option<&str>) -> std::io::Result<()> {
         let Some(flow) = packet.flow else { return Ok(()) };
-        self.begin(at, (flow.0, packet.turn));
+        self.begin(at, (flow.0, packet.incarnation));
         let port = self.plan.network.topology.link_name(packet.link);
         let mut data = json!({ "port": port, "byte": packet.seq, "bytes_on_wire": packet.size });
         if let (Some(cause), Some(data)) = (cause, data.as_object_mut()) {
             data.insert("cause".into(), json!(cause));
         }
-        self.event(at, (flow.0, packet.turn), name, &data)
+        self.event(at, (flow.0, packet.incarnation), name, &data)
     }
 }
 
@@ -195,12 +195,12 @@ impl Flow {
         self.pending.push(b'\n');
     }
 
-    /// Those values that are others than told before; from now on they are told.
+    /// Those values that are others than were written before; from now on they count as written.
     fn changed(&mut self, values: Vec<(&'static str, Value)>) -> Map<String, Value> {
         let mut new = Map::new();
         for (name, value) in values {
-            if self.told.get(name) != Some(&value) {
-                self.told.insert(name, value.clone());
+            if self.written.get(name) != Some(&value) {
+                self.written.insert(name, value.clone());
                 new.insert(name.to_owned(), value);
             }
         }

@@ -30,8 +30,8 @@ pub(super) struct Watcher {
     lossy: HashMap<LinkId, (WireTime, Span)>,
     /// Packets that were lost: link and departure.
     lost: HashMap<(LinkId, Time), DropCause>,
-    /// By flow: the turn that was sent last.
-    turns: Vec<u16>,
+    /// By flow: the incarnation that was sent last.
+    incarnations: Vec<u16>,
     /// Links that leave hosts.
     first_hops: HashSet<LinkId>,
     sink: Option<Box<dyn Sink>>,
@@ -111,7 +111,7 @@ impl Watcher {
             marked: None,
             lossy: lossy.map(way).collect(),
             lost: HashMap::new(),
-            turns: vec![0; plan.traffic.flows.len()],
+            incarnations: vec![0; plan.traffic.flows.len()],
             first_hops: first_hops.collect(),
             sink: Some(sink),
             failure: None,
@@ -222,8 +222,8 @@ impl Observer for Watcher {
 
     fn window(&mut self, at: Time, flow: FlowId, sender: SenderRef<'_>) {
         if self.wants.windows && self.selection.has_time(at) && self.selection.has_flow(Some(flow)) {
-            let turn = self.turns[flow.index()];
-            self.push(at, at, Happening::Window(Box::new(Window::new(flow, turn, sender))));
+            let incarnation = self.incarnations[flow.index()];
+            self.push(at, at, Happening::Window(Box::new(Window::new(flow, incarnation, sender))));
         }
     }
 
@@ -247,7 +247,7 @@ impl Observer for Watcher {
             && is_first_hop
             && matches!(packet.kind(), PacketKind::Data | PacketKind::Syn | PacketKind::Datagram)
         {
-            self.turns[flow.index()] = packet.incarnation();
+            self.incarnations[flow.index()] = packet.incarnation();
         }
         let queued = if self.wants.packets { self.met(link, packet) } else { None };
         let repeat = self.wants.repeats && is_first_hop && packet.is_again();

@@ -19,7 +19,7 @@ pub(super) enum Mode {
 }
 
 impl Mode {
-    /// As observers are told.
+    /// As observers see it.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Startup => "startup",

@@ -175,7 +175,7 @@ enum Phase {
 }
 
 impl Phase {
-    /// As observers are told.
+    /// As observers see it.
     fn name(&self) -> &'static str {
         match self {
             Self::Starting(_) => "starting",

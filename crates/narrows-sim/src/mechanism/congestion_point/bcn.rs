@@ -12,7 +12,7 @@
 //! largest |e|, Qeq·(2W + 1), that double from one to the next, as the reactions do. The proposal of 2006 sends Qoff and
 //! Qdelta themselves.
 
-use narrows_proto::notification::Signal;
+use narrows_proto::cnm::Signal;
 use narrows_proto::units::Bytes;
 
 use super::message::Message;

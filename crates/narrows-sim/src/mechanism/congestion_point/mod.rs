@@ -11,7 +11,7 @@ mod qcn;
 
 use std::num::NonZeroU16;
 
-use narrows_proto::notification::{CpId, Notification, Signal};
+use narrows_proto::cnm::{Cnm, CpId, Signal};
 
 pub use self::bcn::{Bcn, BcnVersion, Sampling};
 pub use self::config::{CongestionPoint, MOST_CONGESTION_POINTS};
@@ -114,14 +114,14 @@ impl CongestionPoints {
         waiting: u64,
         world: &World<O>,
     ) -> Option<(Packet, Signal)> {
-        let notification = self.sample(number, packet, waiting)?;
+        let cnm = self.sample(number, packet, waiting)?;
         let source = world.shared.flows[packet.flow().index()].from;
-        let message = || (self.message(&notification, packet, source), notification.signal);
+        let message = || (self.message(&cnm, packet, source), cnm.signal);
         self.reaches(source).then(message)
     }
 
     /// A sample has joined a queue of the port `number` that holds `waiting` bytes now. Returns what its source is to be notified of.
-    fn sample(&mut self, number: usize, packet: Packet, waiting: u64) -> Option<Notification> {
+    fn sample(&mut self, number: usize, packet: Packet, waiting: u64) -> Option<Cnm> {
         let sampler = &mut self.samplers[number];
         let from = CpId(self.first.saturating_add(number as u16));
         let priority = usize::from(packet.priority());
@@ -141,7 +141,7 @@ impl CongestionPoints {
             return None;
         }
         let units = |bytes: i64| (bytes / 64).clamp(i16::MIN.into(), i16::MAX.into()) as i16;
-        Some(Notification {
+        Some(Cnm {
             from,
             signal: signal?,
             q_offset: units(set_point.get() as i64 - waiting as i64),
@@ -155,8 +155,8 @@ impl CongestionPoints {
     }
 
     /// The message that carries `notification` about `flow` to `to`.
-    fn message(&self, notification: &Notification, sampled: Packet, to: HostId) -> Packet {
-        Packet::cnm(notification, sampled.flow(), to, self.message_size, self.message_priority)
+    fn message(&self, cnm: &Cnm, sampled: Packet, to: HostId) -> Packet {
+        Packet::from_cnm(cnm, sampled.flow(), to, self.message_size, self.message_priority)
     }
 }
 
@@ -180,12 +180,7 @@ mod tests {
         CongestionPoint::Bcn(Bcn { sampling: Sampling::Every(1), ..Bcn::default() })
     }
 
-    fn arrive(
-        points: &mut CongestionPoints,
-        number: usize,
-        packet: Packet,
-        waiting: u64,
-    ) -> Option<Notification> {
+    fn arrive(points: &mut CongestionPoints, number: usize, packet: Packet, waiting: u64) -> Option<Cnm> {
         if points.counts(number, packet) { points.sample(number, packet, waiting) } else { None }
     }
 
@@ -209,12 +204,12 @@ mod tests {
         // Qeq 24 000 B; 48 064 B wait, 25 600 B at the sample before: (24 000 − 48 064)/64 = −376, 22 464/64 = 351.
         let mut points = points(&every_frame());
         arrive(&mut points, 2, packet(Kind::Data, 0), 25_600);
-        let notification = arrive(&mut points, 2, packet(Kind::Data, 0), 48_064).unwrap();
-        assert_eq!(notification.from, CpId(NonZeroU16::new(12).unwrap()));
-        assert_eq!((notification.q_offset, notification.q_delta), (-376, 351));
-        let message = points.message(&notification, packet(Kind::Data, 0), HostId(9));
+        let cnm = arrive(&mut points, 2, packet(Kind::Data, 0), 48_064).unwrap();
+        assert_eq!(cnm.from, CpId(NonZeroU16::new(12).unwrap()));
+        assert_eq!((cnm.q_offset, cnm.q_delta), (-376, 351));
+        let message = points.message(&cnm, packet(Kind::Data, 0), HostId(9));
         assert_eq!((message.to(), message.size(), message.priority()), (HostId(9), 84, 7));
-        assert_eq!((message.flow(), message.notification()), (FlowId(3), Some(notification)));
+        assert_eq!((message.flow(), message.cnm()), (FlowId(3), Some(cnm)));
     }
 
     #[test]

@@ -41,14 +41,14 @@ impl IsolationEvent {
             Self::Flow(_) => 2,
             Self::AllocatedAtInput => 3,
             Self::FreedAtInput => 4,
-            Self::Told(_) => 5,
+            Self::Notified(_) => 5,
         }
     }
 
     /// The flow it is about.
     pub fn flow(self) -> Option<FlowId> {
         match self {
-            Self::Flow(flow) | Self::Told(flow) => Some(flow),
+            Self::Flow(flow) | Self::Notified(flow) => Some(flow),
             _ => None,
         }
     }
@@ -87,7 +87,9 @@ impl Observer for IsolationObserver {
         let [from, to] = self.ends[link.index()];
         let node = match event {
             IsolationEvent::Allocated | IsolationEvent::Freed | IsolationEvent::Flow(_) => from,
-            IsolationEvent::AllocatedAtInput | IsolationEvent::FreedAtInput | IsolationEvent::Told(_) => to,
+            IsolationEvent::AllocatedAtInput | IsolationEvent::FreedAtInput | IsolationEvent::Notified(_) => {
+                to
+            }
         };
         let node = node.filter(|_| self.limit.admits());
         self.rows.extend(node.map(|node| IsolationRow { at, node, link, event }));
@@ -117,7 +119,7 @@ mod tests {
         let limit = Arc::new(RowLimit::new(3));
         let mut observer = IsolationObserver::new(&topology, &[switch], Arc::clone(&limit));
         observer.mechanism(Time::ZERO, &change(out, IsolationEvent::Allocated));
-        observer.mechanism(Time::ZERO, &change(into, IsolationEvent::Told(FlowId(3))));
+        observer.mechanism(Time::ZERO, &change(into, IsolationEvent::Notified(FlowId(3))));
         observer.mechanism(Time::ZERO, &change(into, IsolationEvent::Allocated));
         let rows = IsolationObserver::finish([observer]);
         assert_eq!(rows.len(), 2, "the last is at the host");

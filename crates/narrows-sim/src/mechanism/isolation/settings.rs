@@ -126,15 +126,15 @@ pub enum JointStop {
     WhileClosing,
     /// While flows move back, and after the queue was allocated until nothing older waits in the normal queue.
     WithQueueMarkings,
-    /// While any pair of markings is under way. Enhanced DVL.
+    /// While any pair of order tokens is under way. Enhanced DVL.
     WithMarkings,
 }
 
 impl SwitchSettings for Isolation {
     const HAS_SIDE_CLASS: bool = true;
 
-    fn control_size(&self) -> Bytes {
-        self.message_size
+    fn control_size(&self) -> Option<Bytes> {
+        Some(self.message_size)
     }
 }
 
@@ -197,5 +197,5 @@ pub enum IsolationEvent {
     /// It has none any more.
     FreedAtInput,
     /// The neighbor at the other end of a link was notified of a flow.
-    Told(FlowId),
+    Notified(FlowId),
 }

@@ -1,4 +1,4 @@
-//! The isolation of one switch: which flows are isolated at which port, and what neighbors are told.
+//! The isolation of one switch: which flows are isolated at which port, and what neighbors are notified of.
 //!
 //! Packets wait in the queues of their port; here is only what is known of them. What is to be done elsewhere, messages to
 //! neighbors and times to look again, is left in an outbox.
@@ -340,7 +340,7 @@ impl Stage {
             (entry.notified, entry.notified_at, entry.from) = (entry.notified + 1, now, joining.from);
             let Input { link, back, .. } = self.inputs[joining.from as usize];
             self.send(now, back, key, false);
-            show(observer, now, link, IsolationEvent::Told(FlowId(key as u32)));
+            show(observer, now, link, IsolationEvent::Notified(FlowId(key as u32)));
         }
     }
 

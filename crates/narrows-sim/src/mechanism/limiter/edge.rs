@@ -122,14 +122,14 @@ impl EdgeLimiters {
 
     /// A message of a congestion point arrived, for a host of this switch.
     fn on_cnm<O: Observer>(&mut self, now: Time, message: Packet, world: &mut World<O>) {
-        let Some(notification) = message.notification() else { return };
+        let Some(cnm) = message.cnm() else { return };
         self.record.received += 1;
         let key = self.key(message, world);
         let port = world.shared.access[message.to().index()].port;
         let host = self.hosts.iter().flatten().find(|host| host.port == port);
         let place = match (self.limiters.find(key), host) {
             (Some(place), _) => place,
-            (None, Some(host)) if notification.signal.is_slower() => {
+            (None, Some(host)) if cnm.signal.is_slower() => {
                 let made = self.limiters.made();
                 let place = self.limiters.assign(key, self.uplinks.unwrap_or(host.rate));
                 self.record.limiters += u64::from(self.limiters.made() != made);
@@ -140,7 +140,7 @@ impl EdgeLimiters {
                 return;
             }
         };
-        self.limiters.get_mut(place).on_notification(now, &notification);
+        self.limiters.get_mut(place).on_cnm(now, &cnm);
         self.attend(now, place, world);
     }
 

@@ -121,19 +121,19 @@ impl ReactionPoints {
     /// A message of a congestion point arrived.
     #[cold]
     fn on_cnm<O: Observer>(&mut self, at: &mut At<'_, O>, packet: Packet) {
-        let Some(notification) = packet.notification() else { return };
+        let Some(cnm) = packet.cnm() else { return };
         self.record.received += 1;
-        at.world.observer.cnm_received(at.now, packet.flow(), notification.signal);
+        at.world.observer.cnm_received(at.now, packet.flow(), cnm.signal);
         let key = self.key(packet.flow(), at.world);
         let place = match self.limiters.find(key) {
             Some(place) => place,
-            None if notification.signal.is_slower() => self.install(key, packet.flow(), at),
+            None if cnm.signal.is_slower() => self.install(key, packet.flow(), at),
             None => {
                 self.record.ignored += 1;
                 return;
             }
         };
-        self.limiters.get_mut(place).on_notification(at.now, &notification);
+        self.limiters.get_mut(place).on_cnm(at.now, &cnm);
         self.attend(at, place);
     }
 

@@ -7,8 +7,10 @@ mod edge;
 mod host;
 mod observer;
 mod record;
+#[cfg(test)]
+mod tests;
 
-use narrows_proto::notification::Notification;
+use narrows_proto::cnm::Cnm;
 use narrows_proto::reaction::{self, ReactionPoint};
 use narrows_proto::units::{BitRate, Bytes, Time, WireTime};
 
@@ -178,8 +180,8 @@ impl Limiter {
         packet
     }
 
-    pub(crate) fn on_notification(&mut self, now: Time, notification: &Notification) {
-        self.point.on_notification(now, notification, &mut || self.random.uniform());
+    pub(crate) fn on_cnm(&mut self, now: Time, cnm: &Cnm) {
+        self.point.on_cnm(now, cnm, &mut || self.random.uniform());
         self.pace_if_changed();
     }
 

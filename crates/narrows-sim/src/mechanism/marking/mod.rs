@@ -11,7 +11,7 @@
 //! Only packets of connections that use ECN can be marked. What RED does to a packet it has chosen and cannot mark is a setting.
 //!
 //! Step and RED look at packets when they arrive, or with `mark_at = "dequeue"` when they leave: then they see what waits behind the
-//! packet, and sources hear of it a queue earlier. Sojourn times and CoDel are known only then. A packet that does not wait leaves at
+//! packet, and sources learn of it a queue earlier. Sojourn times and CoDel are known only then. A packet that does not wait leaves at
 //! once, with a sojourn time of 0.
 
 mod codel;

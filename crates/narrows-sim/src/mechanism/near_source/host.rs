@@ -104,9 +104,9 @@ impl Gates {
     /// A message about a flow with a near-source loop arrived.
     #[cold]
     fn on_cnm<O: Observer>(&mut self, at: &mut At<'_, O>, packet: Packet) {
-        let Some(notification) = packet.notification() else { return };
+        let Some(cnm) = packet.cnm() else { return };
         self.record.received += 1;
-        at.world.observer.cnm_received(at.now, packet.flow(), notification.signal);
+        at.world.observer.cnm_received(at.now, packet.flow(), cnm.signal);
         let slot = at.world.flows.senders[packet.flow().index()];
         let Some(Hold::Gate(place)) = at.senders.outgoing.get_mut(slot).map(|outgoing| outgoing.at.hold)
         else {
@@ -116,7 +116,7 @@ impl Gates {
         let gate = &mut self.gates[place as usize];
         let settings = &self.settings[gate.settings as usize].1;
         let began = gate.near.rate().is_none();
-        gate.near.on_notification(settings, at.now, &notification, &mut || self.random.uniform());
+        gate.near.on_cnm(settings, at.now, &cnm, &mut || self.random.uniform());
         self.record.limiters += u64::from(began && gate.near.rate().is_some());
         self.observe(at.now, place, at.world);
     }

@@ -1,7 +1,7 @@
 //! PAUSE (IEEE 802.3 Annex 31B): a switch that runs out of room stops the neighbor that fills it.
 //!
 //! Packets that wait are counted by the link they came over. Above XOFF the neighbor at its other end is notified to pause, at or below
-//! XON to go on. A pause ends by itself after a time, so it is asked for again while it is needed; a lost frame then stops
+//! XON to go on. A pause ends by itself after a time, so it is requested again while it is needed; a lost frame then stops
 //! nobody for good.
 
 mod host;
@@ -56,8 +56,8 @@ pub(crate) fn headroom(rate: BitRate, forth: Span, back: Span, frame: Bytes, lar
 }
 
 impl SwitchSettings for Pause {
-    fn control_size(&self) -> Bytes {
-        self.frame
+    fn control_size(&self) -> Option<Bytes> {
+        Some(self.frame)
     }
 }
 

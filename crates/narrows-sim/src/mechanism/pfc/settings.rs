@@ -64,8 +64,8 @@ impl Default for Pfc {
 }
 
 impl SwitchSettings for Pfc {
-    fn control_size(&self) -> Bytes {
-        self.frame
+    fn control_size(&self) -> Option<Bytes> {
+        Some(self.frame)
     }
 }
 

@@ -1,8 +1,7 @@
 //! Flows that are subflows of JumboFlows: they register, receive what their host knows, and send.
 
-use narrows_proto::cc::{self, Signal};
-use narrows_proto::rack::Advice;
-use narrows_proto::rack::datagrams::Share;
+use narrows_proto::cc::Signal;
+use narrows_proto::cc::rackcc::Advice;
 use narrows_proto::stream::Poll;
 use narrows_proto::units::{BitRate, Bytes, Time};
 
@@ -27,11 +26,6 @@ impl AtHost for Racks {
     fn on_start<O: Observer>(&mut self, at: &mut At<'_, O>, slot: u32) {
         let Some(outgoing) = at.senders.outgoing.get_mut(slot) else { return };
         let group = &at.world.shared.groups[outgoing.group as usize];
-        if let (Some(source), TransportState::Datagram { params, cc: Some(cc::Config::Rackcc(share)), .. }) =
-            (outgoing.source.datagrams(), &group.transport)
-        {
-            source.keep_to(Share::new(params.payload, params.packet_size(), share, self.line));
-        }
         let rack = at.world.shared.access[outgoing.to.index()].leaf;
         if !group.needs_rack || rack == NO_LEAF {
             return;

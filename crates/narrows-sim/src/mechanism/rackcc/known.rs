@@ -3,7 +3,7 @@
 //! A flow receives what its host knows when its turn comes: state is kept by JumboFlow and by destination, so that a message costs
 //! the same however many flows there are.
 
-use narrows_proto::rack::{JumboReport, receiver};
+use narrows_proto::cc::rackcc::{JumboReport, receiver};
 use narrows_proto::units::{BitRate, Time};
 
 use super::wire::Membership;

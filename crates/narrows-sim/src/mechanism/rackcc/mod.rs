@@ -7,6 +7,8 @@ mod record;
 mod settings;
 mod switch;
 mod table;
+#[cfg(test)]
+mod tests;
 mod wire;
 
 pub(crate) use self::known::Racks;

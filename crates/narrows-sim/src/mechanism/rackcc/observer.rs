@@ -1,4 +1,4 @@
-use narrows_proto::rack::JumboReport;
+use narrows_proto::cc::rackcc::JumboReport;
 use narrows_proto::units::{BitRate, Span, Time};
 
 use super::RackEvent;

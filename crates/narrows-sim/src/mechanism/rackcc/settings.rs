@@ -1,6 +1,6 @@
 //! Settings, and what is shown of it.
 
-use narrows_proto::rack::{JumboReport, jumbo, receiver};
+use narrows_proto::cc::rackcc::{JumboReport, jumbo, receiver};
 use narrows_proto::units::{BitRate, Bytes, Span};
 
 use crate::ids::NodeId;
@@ -30,8 +30,8 @@ pub struct RackAgent {
 }
 
 impl SwitchSettings for RackAgent {
-    fn control_size(&self) -> Bytes {
-        self.message_size
+    fn control_size(&self) -> Option<Bytes> {
+        Some(self.message_size)
     }
 }
 

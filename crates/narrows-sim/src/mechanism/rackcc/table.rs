@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use narrows_proto::rack::jumbo::JumboFlow;
+use narrows_proto::cc::rackcc::jumbo::JumboFlow;
 use narrows_proto::units::{Span, Time};
 
 use super::{RackAgent, RackRecord};

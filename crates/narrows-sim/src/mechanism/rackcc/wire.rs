@@ -1,6 +1,6 @@
 //! Notifications between the switch of a rack and its hosts, as packets.
 
-use narrows_proto::rack::JumboReport;
+use narrows_proto::cc::rackcc::JumboReport;
 use narrows_proto::units::{BitRate, Span};
 
 use super::RackAgent;

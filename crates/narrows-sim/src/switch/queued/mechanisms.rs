@@ -20,7 +20,7 @@ use crate::world::World;
 /// Work of the ports of a switch besides queueing.
 #[derive(Debug)]
 pub(in crate::switch) struct Mechanisms {
-    /// Neighbors stop each other, which all mechanisms of the list need.
+    /// Neighbors stop each other, or mechanisms of the list are asked.
     pub(in crate::switch) neighbors: bool,
     pub(in crate::switch) points: Option<CongestionPoints>,
     pub(in crate::switch) flow_control: FlowControl,

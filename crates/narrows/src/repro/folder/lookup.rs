@@ -1,16 +1,14 @@
 //! Tables and columns by name: whether results have them, and of which kind their values are.
 
-use std::collections::BTreeMap;
-
-use narrows_sim::LinkId;
-use narrows_sim::mechanism::isolation::IsolationEvent;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::columns::{Numbers, Rows, Take};
 use super::ground::Ground;
 use super::written::{Among, Filter};
 use crate::diagnostic::{Checked, Code, Diagnostic};
 use crate::plan::Plan;
-use crate::results::{ColumnKind, TableInfo};
+use crate::recorded;
+use crate::results::{ColumnKind, TableInfo, all_tables};
 use crate::scenario::matches;
 
 /// A column as it is written.
@@ -163,10 +161,7 @@ pub(super) fn check_rows(
         "links" => record.links.is_some(),
         "windows" => record.windows.is_some(),
         "state" => record.state.is_some(),
-        "limiters" => record.limiters.is_some(),
-        "isolation" => record.isolation.is_some(),
-        "jumboflows" | "advertised" => record.racks.is_some(),
-        _ => true,
+        _ => recorded::has_table(plan, table),
     };
     if !there {
         let present = TableInfo::find(table).map_or("", |info| info.present);
@@ -198,17 +193,10 @@ pub(super) fn check_names<'a>(
     path: &str,
     ground: &Ground,
 ) -> Checked<()> {
-    let topology = &plan.network.topology;
-    let known: Vec<String> = match column {
-        "group" => plan.groups.iter().map(|group| group.name.clone()).collect(),
-        "src" | "dst" | "client" | "from" | "to" | "node" => {
-            topology.by_name().into_keys().map(str::to_owned).collect()
-        }
-        "link" => (0..topology.links().len()).map(|link| topology.link_name(LinkId::from(link))).collect(),
-        "event" => IsolationEvent::NAMES.map(str::to_owned).to_vec(),
-        _ => return Ok(()),
-    };
+    let known: BTreeSet<String> =
+        all_tables().filter_map(|table| table.names(column, plan)).flatten().collect();
     let unknown = wanted.find(|wanted| !known.iter().any(|name| matches(wanted, name)));
+    let unknown = unknown.filter(|_| !known.is_empty());
     unknown.map_or(Ok(()), |unknown| {
         let message = format!("{} has no {column} \"{unknown}\"", plan.scenario.name);
         let error = Diagnostic::error(Code::UnknownName, message);

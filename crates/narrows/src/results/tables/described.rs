@@ -22,6 +22,8 @@ struct Taken<R> {
     info: ColumnInfo,
     is_in: fn(&Plan) -> bool,
     values: ValuesOf<R>,
+    /// Names of which its values are some, if they are names of a plan.
+    names: Option<fn(&Plan) -> Vec<String>>,
 }
 
 /// Function that takes the values of a column from all rows.
@@ -32,6 +34,9 @@ pub(crate) trait Named: Send + Sync {
     fn name(&self) -> &'static str;
 
     fn info(&self) -> TableInfo;
+
+    /// Names that a column may have in a run of this plan, if it is one of such names.
+    fn names(&self, column: &str, plan: &Plan) -> Option<Vec<String>>;
 
     /// The table of a run, with all its columns or those that are wanted; none if it was not recorded.
     fn of(&self, run: &Results, wanted: Option<&[&str]>) -> Option<Table>;
@@ -52,6 +57,11 @@ impl<R: Clone> Named for Described<R> {
     fn info(&self) -> TableInfo {
         let columns = self.columns.iter().map(|column| column.info).collect();
         TableInfo { name: self.name, meaning: self.meaning, present: self.present, columns }
+    }
+
+    fn names(&self, column: &str, plan: &Plan) -> Option<Vec<String>> {
+        let column = self.columns.iter().find(|taken| taken.info.name == column)?;
+        column.names.map(|names| names(plan))
     }
 
     fn of(&self, run: &Results, wanted: Option<&[&str]>) -> Option<Table> {
@@ -104,7 +114,7 @@ impl<R: Clone> Described<R> {
     ) -> Self {
         let (kind, optional) = none.kind();
         let info = ColumnInfo { name, kind, optional, unit, meaning, present: "" };
-        self.columns.push(Taken { info, is_in: |_| true, values: Box::new(values) });
+        self.columns.push(Taken { info, is_in: |_| true, values: Box::new(values), names: None });
         self
     }
 
@@ -241,7 +251,7 @@ impl<R: Clone> Described<R> {
 
     /// Names: all that there may be, and for each row the index of one.
     pub(crate) fn name(
-        self,
+        mut self,
         name: &'static str,
         meaning: &'static str,
         names: fn(&Plan) -> Vec<String>,
@@ -250,7 +260,12 @@ impl<R: Clone> Described<R> {
         let values = move |rows: &[R], run: &Results| {
             Values::Names(rows.iter().map(|row| index(row, run)).collect(), names(&run.plan))
         };
-        self.column([name, "", meaning], values, &Values::Names(Vec::new(), Vec::new()))
+        self = self.column([name, "", meaning], values, &Values::Names(Vec::new(), Vec::new()));
+        self.columns
+            .iter_mut()
+            .filter(|column| column.info.name == name)
+            .for_each(|column| column.names = Some(names));
+        self
     }
 
     /// Words of the program, of which there are few.

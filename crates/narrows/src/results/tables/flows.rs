@@ -20,7 +20,7 @@ pub(super) fn flows() -> Described<FlowRow> {
     );
     table = table
         .count("flow", "Number of the flow, in the order of the scenario. A client that starts one flow after another is one number.", |row, _| row.flow.0.into())
-        .count("turn", "How many flows the same client had started before.", |row, _| row.turn)
+        .count("turn", "How many flows the same client had started before.", |row, _| row.incarnation)
         .name("group", "The traffic group.", groups, |row, _| row.group)
         .name("control", "The congestion control.", controls, |row, _| row.group)
         .name("src", "The host that sent.", hosts, |row, _| row.from.0)

@@ -2,7 +2,7 @@
 //!
 //! They hold what the simulation knows; the rest is made up:
 //! - Hosts have addresses 10.0.0.1, 10.0.0.2, … and 02:00:…; switches 02:01:….
-//! - A flow is a TCP connection of its own, from port 32768 + flow mod 32768 to port 32768 + (flow div 32768 + turn) mod 32768,
+//! - A flow is a TCP connection of its own, from port 32768 + flow mod 32768 to port 32768 + (flow div 32768 + incarnation) mod 32768,
 //!   with initial sequence numbers of 0, so that byte 0 of a flow has the number 1. Its last segment has PSH; nothing is closed.
 //! - Windows are those that receivers announce, with the scale of their receive buffer; without one `receive_window`, or the largest
 //!   there is. Who sends the data, and a receiver that repeats its last acknowledgment, announce what there is room for at first.
@@ -18,7 +18,7 @@ use etherparse::{
 };
 use narrows::plan::Plan;
 use narrows_proto::cc::Ecn;
-use narrows_proto::notification::Signal;
+use narrows_proto::cnm::Signal;
 use narrows_proto::units::Bytes;
 use narrows_sim::observe::{Control, PacketKind, StopFrame};
 use narrows_sim::traffic::Transport;
@@ -101,14 +101,14 @@ impl Frames {
         let goes = if packet.over { "ends" } else { "begins" };
         match packet.kind {
             PacketKind::Control(Control::Cnm) => {
-                let told = packet.notification?;
-                let cp = told.from.0;
+                let cnm = packet.cnm?;
+                let cp = cnm.from.0;
                 // The spelling stays as it is in stored traces.
-                let signal = match told.signal {
+                let signal = match cnm.signal {
                     Signal::Quantized(feedback) => format!("Quantised({feedback})"),
                     signal => format!("{signal:?}"),
                 };
-                let (offset, delta) = (told.q_offset, told.q_delta);
+                let (offset, delta) = (cnm.q_offset, cnm.q_delta);
                 Some(format!("message=notice cp={cp} signal={signal} q_offset={offset} q_delta={delta}"))
             }
             PacketKind::Control(Control::Pause | Control::Pfc) => {
@@ -153,7 +153,7 @@ impl Frames {
             Transport::Datagram { params, .. } => {
                 let of_data = above(params.framing).saturating_sub(params.headers.get());
                 let payload = if packet.kind == PacketKind::Datagram { of_data } else { 0 };
-                let (ours, theirs) = ports(flow, packet.turn);
+                let (ours, theirs) = ports(flow, packet.incarnation);
                 let ends = if packet.kind == PacketKind::Datagram { (ours, theirs) } else { (theirs, ours) };
                 (params.framing, IpNumber::UDP, udp(ends, payload), payload)
             }
@@ -235,9 +235,9 @@ pub(super) fn ethernet(source: [u8; 6], destination: [u8; 6], ether_type: u16) -
 }
 
 /// The ports of the two ends of a flow: of who sends, of who receives.
-fn ports(flow: FlowId, turn: u16) -> (u16, u16) {
+fn ports(flow: FlowId, incarnation: u16) -> (u16, u16) {
     const HALF: u32 = 1 << 15;
-    let theirs = (flow.0 / HALF + u32::from(turn)) % HALF;
+    let theirs = (flow.0 / HALF + u32::from(incarnation)) % HALF;
     ((HALF + flow.0 % HALF) as u16, (HALF + theirs) as u16)
 }
 
@@ -268,7 +268,7 @@ fn tcp(
     ecn: bool,
     size: u64,
 ) -> (Vec<u8>, u64) {
-    let (ours, theirs) = ports(flow, packet.turn);
+    let (ours, theirs) = ports(flow, packet.incarnation);
     let payload = size.saturating_sub(params.headers.get());
     let Windows { scale, first } = Windows::of(params);
     let syn = matches!(packet.kind, PacketKind::Syn | PacketKind::SynAck);

@@ -11,16 +11,16 @@
 //! Deviations: a CNM never has a CN-TAG, since messages do not keep whether the sampled frame had one. The sampled frame is made up from
 //! its flow: its sequence number is 0, and it has no data.
 
-use narrows_proto::notification::{Notification, Signal};
+use narrows_proto::cnm::{Cnm, Signal};
 use narrows_sim::observe::{Control, PacketKind};
 use narrows_sim::traffic::Transport;
 use narrows_sim::{FlowId, HostId};
 
 use super::Packet;
 use super::frames::{AROUND, ETHERNET, Frame, Frames, SMALLEST, ethernet, finish, mac_of};
+use super::isolation::CIM;
 
 const CNM: u16 = 0x22e7;
-const CIM: u16 = 0x89a2;
 const BCN: u16 = 0x8904;
 /// IEEE 802 local experimental EtherType 1.
 const EXPERIMENTAL: u16 = 0x88b5;
@@ -40,10 +40,10 @@ impl Frames {
     pub(super) fn message(&self, packet: &Packet) -> Frame {
         let on_link = u64::from(packet.size).saturating_sub(AROUND);
         let room = on_link.max(SMALLEST as u64).saturating_sub(ETHERNET) as usize;
-        let (ether_type, content) = match (packet.kind, packet.notification, packet.flow) {
-            (PacketKind::Control(Control::Cnm), Some(told), Some(flow)) => match told.signal {
-                Signal::Quantized(feedback) => (CNM, self.cnm(feedback, &told, packet, flow, room)),
-                signal => (BCN, self.bcn(signal, &told, packet, flow, room)),
+        let (ether_type, content) = match (packet.kind, packet.cnm, packet.flow) {
+            (PacketKind::Control(Control::Cnm), Some(cnm), Some(flow)) => match cnm.signal {
+                Signal::Quantized(feedback) => (CNM, self.cnm(feedback, &cnm, packet, flow, room)),
+                signal => (BCN, self.bcn(signal, &cnm, packet, flow, room)),
             },
             (PacketKind::Control(Control::Isolate), _, Some(flow)) => (CIM, self.cim(packet, flow, room)),
             _ => (EXPERIMENTAL, of_ours(packet)),
@@ -60,9 +60,9 @@ impl Frames {
 
     /// Version (4 bits), reserved (6), quantized feedback (6); identifier of the congestion point; offset and change of the queue in
     /// units of 64 B; priority and destination of the sampled frame, and its first octets.
-    fn cnm(&self, feedback: u8, told: &Notification, packet: &Packet, flow: FlowId, room: usize) -> Vec<u8> {
+    fn cnm(&self, feedback: u8, cnm: &Cnm, packet: &Packet, flow: FlowId, room: usize) -> Vec<u8> {
         let mut content = u16::from(feedback).to_be_bytes().to_vec();
-        content.extend(queue(told));
+        content.extend(queue(cnm));
         let priority = self.plan.traffic.groups[self.plan.traffic.flows[flow.index()].group.index()].priority;
         content.extend((u16::from(priority) << 13).to_be_bytes());
         content.extend(mac_of(0, self.ends_of(flow)[1].0));
@@ -74,48 +74,27 @@ impl Frames {
 
     /// Version, signal ([`Signal::to_bits`]); identifier of the congestion point; offset and change of the queue in units of 64 B; the
     /// first octets of the sampled frame.
-    fn bcn(
-        &self,
-        signal: Signal,
-        told: &Notification,
-        packet: &Packet,
-        flow: FlowId,
-        room: usize,
-    ) -> Vec<u8> {
+    fn bcn(&self, signal: Signal, cnm: &Cnm, packet: &Packet, flow: FlowId, room: usize) -> Vec<u8> {
         let mut content = vec![0, signal.to_bits()];
-        content.extend(queue(told));
+        content.extend(queue(cnm));
         content.extend(self.sample(packet, flow, room.saturating_sub(content.len())));
         content
     }
 
-    /// Version (4 bits), reserved (3), whether the flow is to be isolated no longer (1); destination and source of its frames, VLAN,
-    /// and the first octets of one.
-    fn cim(&self, packet: &Packet, flow: FlowId, room: usize) -> Vec<u8> {
-        let [from, to] = self.ends_of(flow);
-        let mut content = vec![u8::from(packet.over)];
-        content.extend(mac_of(0, to.0));
-        content.extend(mac_of(0, from.0));
-        content.extend([0, 0]);
-        let sample = self.sample(packet, flow, room.saturating_sub(content.len() + 2));
-        content.extend((sample.len() as u16).to_be_bytes());
-        content.extend(sample);
-        content
-    }
-
-    fn ends_of(&self, flow: FlowId) -> [HostId; 2] {
+    pub(super) fn ends_of(&self, flow: FlowId) -> [HostId; 2] {
         let flow = &self.plan.traffic.flows[flow.index()];
         [flow.from, flow.to]
     }
 
     /// The first octets of a frame of this flow, from its EtherType on.
-    fn sample(&self, message: &Packet, flow: FlowId, room: usize) -> Vec<u8> {
+    pub(super) fn sample(&self, message: &Packet, flow: FlowId, room: usize) -> Vec<u8> {
         const ADDRESSES: usize = 12;
         let group = self.plan.traffic.flows[flow.index()].group;
         let kind = match self.plan.traffic.groups[group.index()].transport {
             Transport::Datagram { .. } => PacketKind::Datagram,
             Transport::Stream { .. } | Transport::Rdma { .. } => PacketKind::Data,
         };
-        let sampled = Packet { kind, seq: 0, size: 0, tagged: false, notification: None, ..message.clone() };
+        let sampled = Packet { kind, seq: 0, size: 0, tagged: false, cnm: None, ..message.clone() };
         let frame = self.ip(&sampled, flow, self.ends_of(flow));
         let content = &frame.bytes[ADDRESSES..];
         content[..content.len().min(room).min(MOST_OF_SAMPLE)].to_vec()
@@ -123,9 +102,9 @@ impl Frames {
 }
 
 /// Identifier of the congestion point; offset and change of its queue.
-fn queue(told: &Notification) -> impl Iterator<Item = u8> + use<> {
-    let of = u64::from(told.from.0.get()).to_be_bytes();
-    of.into_iter().chain(told.q_offset.to_be_bytes()).chain(told.q_delta.to_be_bytes())
+fn queue(cnm: &Cnm) -> impl Iterator<Item = u8> + use<> {
+    let of = u64::from(cnm.from.0.get()).to_be_bytes();
+    of.into_iter().chain(cnm.q_offset.to_be_bytes()).chain(cnm.q_delta.to_be_bytes())
 }
 
 /// Number of the kind, flow, sequence number.

@@ -5,6 +5,7 @@
 //! packet met at the port), `marked_here`, `dropped`, `lost`, `again`.
 
 mod frames;
+mod isolation;
 mod messages;
 
 use std::borrow::Cow;
@@ -89,7 +90,7 @@ impl Pcapng {
         Ok(number)
     }
 
-    /// Tells the names of the addresses of these hosts, once.
+    /// Writes the names of the addresses of these hosts, once.
     fn name(&mut self, hosts: impl IntoIterator<Item = HostId>) -> std::io::Result<()> {
         let mut records = Vec::new();
         for host in hosts {
@@ -139,8 +140,8 @@ impl Pcapng {
         if let Some(flow) = packet.flow {
             let group = self.plan.traffic.flows[flow.index()].group;
             say(format_args!("flow={}", flow.0));
-            if packet.turn > 0 {
-                say(format_args!("turn={}", packet.turn));
+            if packet.incarnation > 0 {
+                say(format_args!("turn={}", packet.incarnation));
             }
             say(format_args!("group={}", self.plan.traffic.groups[group.index()].name));
         }

@@ -42,7 +42,7 @@ pub(super) struct Perfetto {
 struct Port {
     track: u64,
     queue: u64,
-    told: Option<u64>,
+    written: Option<u64>,
     /// A slice is open: until when the port is paused.
     paused_until: Option<Time>,
 }
@@ -50,7 +50,7 @@ struct Port {
 /// Tracks of a flow.
 struct Flow {
     track: u64,
-    /// By name: track, and the value told last.
+    /// By name: track, and the value written last.
     counters: HashMap<&'static str, (u64, f64)>,
     timeouts: Option<u64>,
 }
@@ -136,7 +136,7 @@ impl Perfetto {
         if !self.ports.contains_key(&link) {
             let track = self.track(PORTS, self.plan.network.topology.link_name(link), None)?;
             let queue = self.track(track, "queue".into(), Some(unit(Unit::SizeBytes, "")))?;
-            self.ports.insert(link, Port { track, queue, told: None, paused_until: None });
+            self.ports.insert(link, Port { track, queue, written: None, paused_until: None });
         }
         self.ports.get_mut(&link).ok_or_else(|| std::io::Error::other("it has just been entered"))
     }
@@ -157,7 +157,7 @@ impl Perfetto {
 
     fn backlog(&mut self, at: Time, link: LinkId, backlog: u64) -> std::io::Result<()> {
         let port = self.port(link)?;
-        if port.told.replace(backlog) == Some(backlog) {
+        if port.written.replace(backlog) == Some(backlog) {
             return Ok(());
         }
         let queue = port.queue;
@@ -196,13 +196,13 @@ impl Perfetto {
 
     fn again(&mut self, at: Time, packet: &Packet) -> std::io::Result<()> {
         let Some(flow) = packet.flow else { return Ok(()) };
-        let track = self.flow((flow.0, packet.turn))?.track;
+        let track = self.flow((flow.0, packet.incarnation))?.track;
         let byte = annotation("byte", Some(packet.seq), None);
         self.event(at, track, Event::Instant("retransmitted".into(), vec![byte]))
     }
 
     fn window(&mut self, at: Time, window: &Window) -> std::io::Result<()> {
-        let key = (window.flow.0, window.turn);
+        let key = (window.flow.0, window.incarnation);
         let flow = self.flow(key)?;
         let track = flow.track;
         let before = flow.timeouts.replace(window.timeouts);
@@ -235,7 +235,7 @@ impl Perfetto {
         Ok(())
     }
 
-    /// Tells a counter of a flow if it has changed.
+    /// Writes a counter of a flow if it has changed.
     fn counter(
         &mut self,
         at: Time,
@@ -248,7 +248,7 @@ impl Perfetto {
         let flow = self.flow(key)?;
         let (parent, known) = (flow.track, flow.counters.get(name).copied());
         let track = match known {
-            Some((_, told)) if told == value => return Ok(()),
+            Some((_, written)) if written == value => return Ok(()),
             Some((track, _)) => track,
             None => self.track(parent, name.into(), Some(unit))?,
         };
@@ -263,7 +263,7 @@ impl Perfetto {
         if !self.selection.has_flow(Some(row.flow)) || start > end {
             return Ok(());
         }
-        let track = self.flow((row.flow.0, row.turn as u16))?.track;
+        let track = self.flow((row.flow.0, row.incarnation as u16))?.track;
         let name = match (row.is_endless(), row.end) {
             (true, _) => "without an end".into(),
             (false, Some(_)) => row.size.to_string(),

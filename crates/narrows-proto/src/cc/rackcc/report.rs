@@ -1,20 +1,15 @@
 //! Congestion control that all connections between two racks share (RackCC: Zhuo et al., HotNets 2016).
 //!
 //! The connections from one rack to another are the *subflows* of a *JumboFlow*. The switch of the source rack keeps its state
-//! ([`jumbo`]) and reports it to its hosts ([`JumboReport`]). Each host derives what its subflows may send ([`subflow`]). The
-//! destination host advertises what its access link has room for ([`receiver`]). A subflow sends at the lower of the two rates.
-
-pub mod datagrams;
-pub mod jumbo;
-pub mod receiver;
-pub mod subflow;
+//! ([`jumbo`](super::jumbo)) and reports it to its hosts ([`JumboReport`]). Each host derives what its subflows may send ([`subflow`](super::subflow)). The
+//! destination host advertises what its access link has room for ([`receiver`](super::receiver)). A subflow sends at the lower of the two rates.
 
 use crate::module_docs;
 use crate::units::{BitRate, Span};
 
 /// Documentation of its modules.
 pub const DOCS: [&str; 4] = [
-    module_docs!("mod.rs"),
+    module_docs!("report.rs"),
     module_docs!("jumbo.rs"),
     module_docs!("subflow.rs"),
     module_docs!("receiver.rs"),

@@ -1,17 +1,24 @@
 //! RackCC: the rate of a subflow follows what its rack knows of the path (Zhuo et al., HotNets 2016).
 //!
-//! Its reaction to reports is in [`crate::rack::subflow`]; here is how a connection feeds it: rounds are those of its
+//! Its reaction to reports is in [`subflow`]; here is how a connection feeds it: rounds are those of its
 //! acknowledgements, its share is their window, and its rate paces packets. Marks that its own acknowledgements echo are left
 //! to the switch of its rack, which counts them for all subflows.
 
 use super::{
     Ack, Algorithm, Congestion, Controller, Described, Ecn, Limit, OutOfRange, Path, Ranges, Reporter, Signal,
 };
-use crate::rack::Advice;
-use crate::rack::subflow::Subflow;
 use crate::units::{Bytes, Span, Time};
 
-pub use crate::rack::subflow::Params;
+mod datagrams;
+pub mod jumbo;
+pub mod receiver;
+mod report;
+pub mod subflow;
+
+pub use self::datagrams::Share;
+pub use self::report::{Advice, DOCS, JumboReport};
+pub use self::subflow::Params;
+use self::subflow::Subflow;
 
 /// A subflow of RackCC.
 #[derive(Clone, Debug)]

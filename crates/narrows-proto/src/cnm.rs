@@ -11,7 +11,7 @@ pub struct CpId(pub NonZeroU16);
 
 /// A congestion notification message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Notification {
+pub struct Cnm {
     /// Who sends it.
     pub from: CpId,
     /// Its request.

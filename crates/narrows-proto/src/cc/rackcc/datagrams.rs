@@ -1,13 +1,9 @@
 //! Sources of datagrams as subflows of a JumboFlow (RackCC §5): besides the rate of their bursts they keep to their share.
 
-use super::Advice;
-use super::subflow::{self, Subflow};
-use crate::cc::{Path, Signal};
-use crate::units::{BitRate, Bytes, Span, Time};
-
-/// Datagrams per round trip with which a source begins that knows nothing of its path, like the initial window of streams
-/// (RFC 6928 §2).
-const INITIAL_WINDOW: u64 = 10;
+use super::report::Advice;
+use super::subflow::{Params, Subflow};
+use crate::cc::{DatagramController, Path, Signal};
+use crate::units::{Bytes, Span, Time};
 
 /// A source of datagrams as a subflow.
 #[derive(Clone, Debug)]
@@ -29,21 +25,11 @@ pub struct Share {
 const PATIENCE: Span = Span::from_ms(1);
 
 impl Share {
-    /// Of a source behind a link of this rate, whose datagrams have so much payload and, on the wire, this size.
-    pub fn new(mss: Bytes, packet: Bytes, share: &subflow::Params, link: BitRate) -> Self {
-        let path = Path {
-            mss,
-            initial_window: mss * INITIAL_WINDOW,
-            packet,
-            link,
-            seed: 0,
-            paced: true,
-            merged: 1,
-            offload: None,
-        };
+    /// Of a source that has received no report.
+    pub fn new(params: &Params, path: &Path) -> Self {
         Self {
-            subflow: Subflow::new(share, &path),
-            size: packet,
+            subflow: Subflow::new(params, path),
+            size: path.packet,
             release: Time::ZERO,
             round_end: Time::ZERO,
             probe: None,
@@ -52,9 +38,15 @@ impl Share {
         }
     }
 
-    /// When the next datagram may leave, if that is not now.
+    fn rtt(&self) -> Span {
+        let rtt = self.subflow.rtt();
+        if rtt == Span::ZERO { PATIENCE } else { rtt }
+    }
+}
+
+impl DatagramController for Share {
     #[inline]
-    pub(crate) fn wait(&mut self, now: Time, sent: u64) -> Option<Time> {
+    fn wait(&mut self, now: Time, sent: u64) -> Option<Time> {
         if now < self.release {
             return Some(self.release);
         }
@@ -76,20 +68,15 @@ impl Share {
         None
     }
 
-    fn rtt(&self) -> Span {
-        let rtt = self.subflow.rtt();
-        if rtt == Span::ZERO { PATIENCE } else { rtt }
-    }
-
     #[inline]
-    pub(crate) fn on_sent(&mut self, now: Time, number: u64) {
+    fn on_sent(&mut self, now: Time, number: u64) {
         self.probe.get_or_insert((number, now));
         let gap =
             if self.subflow.has_begun() { self.subflow.limit().time_to_send(self.size) } else { self.rtt() };
         self.release = now + gap;
     }
 
-    pub(crate) fn on_signal(&mut self, now: Time, signal: &Signal<'_>) {
+    fn on_signal(&mut self, now: Time, signal: &Signal<'_>) {
         let Signal::Rack(Advice { report, destination }) = *signal else { return };
         self.subflow.on_destination(destination);
         let Some(report) = report else { return };
@@ -100,8 +87,7 @@ impl Share {
         }
     }
 
-    /// The destination has echoed all datagrams below `number` that arrived.
-    pub(crate) fn on_echo(&mut self, now: Time, number: u64) {
+    fn on_echo(&mut self, now: Time, number: u64) {
         if let Some((probe, at)) = self.probe
             && number > probe
         {
@@ -115,8 +101,7 @@ impl Share {
         self.subflow.on_acked(now, (echoed * self.size.get() * 8) as f64);
     }
 
-    /// The source registers again: what it knew counts no more.
-    pub(crate) fn restart(&mut self) {
+    fn restart(&mut self) {
         self.subflow.restart();
     }
 }
