@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use xshell::{Shell, cmd};
 
 use crate::{
-    attack, fidelity, fuzz, guide, instructions, playground, python, readme, repro, structure, target,
+    attack, bpf, fidelity, fuzz, guide, instructions, playground, python, readme, repro, structure, target,
     viewers, words,
 };
 
@@ -23,11 +23,12 @@ type Step = fn(&Shell) -> Result<()>;
 
 /// Everything, and how long it took.
 pub(crate) fn all(shell: &Shell) -> Result<()> {
-    let steps: [(&str, Step); 15] = [
+    let steps: [(&str, Step); 16] = [
         ("format and lints", lints),
         ("structure", |shell| structure::run(shell, &structure::Arguments::default())),
         ("words", words::run),
         ("tests", |shell| Ok(cmd!(shell, "cargo test --workspace --quiet").run()?)),
+        ("controls for the kernel", bpf::checked),
         ("documentation", documentation),
         ("guide", |shell| guide::run(shell, &guide::Arguments::default())),
         ("viewers", viewers::run),

@@ -66,6 +66,11 @@ impl TcpInfo {
         u64::from_ne_bytes(self.0[at..at + 8].try_into().expect("eight bytes"))
     }
 
+    /// Both ends use ECN (`TCPI_OPT_ECN`).
+    pub(crate) fn has_ecn(&self) -> bool {
+        self.0[5] & 8 != 0
+    }
+
     /// Size of a full segment, payload.
     pub(crate) fn segment(&self) -> u64 {
         self.u32(16)
