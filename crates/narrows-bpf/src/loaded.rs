@@ -167,7 +167,10 @@ pub fn pinned() -> Vec<String> {
 /// If there is none of this name.
 pub fn unpin(name: &str) -> Result<(), String> {
     let path = pins().join(name);
-    fs::remove_file(&path).map_err(|error| format!("{}: {error}", path.display()))
+    fs::remove_file(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    // Others may be there.
+    let _ = fs::remove_dir(pins());
+    Ok(())
 }
 
 /// Objects as `cargo xtask bpf` has compiled them.

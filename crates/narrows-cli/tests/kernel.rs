@@ -71,7 +71,7 @@ fn goes(name: &str) -> bool {
 #[test]
 fn controls_go_with_the_command_even_if_it_is_killed() {
     let Some(_one) = allowed() else { return };
-    for _ in 0..3 {
+    for _ in 0..20 {
         let mut child = keeper(&[GEMINI, "dctcp"]);
         assert!(is_there("narrows_gemini") && is_there("narrows_dctcp"));
         assert!(printed(&["list"]).contains("narrows_gemini"));
