@@ -84,7 +84,7 @@ void init(u64 *ctx)
 		c->state.window.ssthresh = narrows_max((u64)tp->snd_ssthresh << 32, NARROWS_LEAST);
 	/* The handshake. */
 	if (tp->srtt_us)
-		CORE_(remember)(&c->state, &params, tp->srtt_us >> 3);
+		CORE_(remember)(&c->state, &params, tp->tcp_mstamp, tp->srtt_us >> 3);
 	c->round_end = 0;
 	c->initial_window = tp->snd_cwnd;
 	c->delivered = tp->delivered;

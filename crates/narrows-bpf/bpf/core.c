@@ -12,9 +12,10 @@
 	{                                                                                                              \
 		narrows_##name##_init(c, p, cwnd);                                                                     \
 	}                                                                                                              \
-	void core_##name##_remember(struct narrows_##name *c, const struct narrows_##name##_params *p, u32 rtt_us)     \
+	void core_##name##_remember(struct narrows_##name *c, const struct narrows_##name##_params *p, u64 now_us,     \
+				    u32 rtt_us)                                                                        \
 	{                                                                                                              \
-		narrows_##name##_remember(c, p, rtt_us);                                                               \
+		narrows_##name##_remember(c, p, now_us, rtt_us);                                                       \
 	}                                                                                                              \
 	void core_##name##_on_ack(struct narrows_##name *c, const struct narrows_##name##_params *p,                   \
 				  const struct narrows_ack *ack)                                                       \

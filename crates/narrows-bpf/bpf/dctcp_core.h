@@ -35,7 +35,8 @@ static inline void narrows_dctcp_init(struct narrows_dctcp *d, const struct narr
 	d->reduced_us = NARROWS_NEVER;
 }
 
-static inline void narrows_dctcp_remember(struct narrows_dctcp *d, const struct narrows_dctcp_params *p, u32 rtt_us)
+static inline void narrows_dctcp_remember(struct narrows_dctcp *d, const struct narrows_dctcp_params *p, u64 now_us,
+					  u32 rtt_us)
 {
 }
 

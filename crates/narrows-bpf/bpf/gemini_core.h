@@ -21,6 +21,7 @@
 struct narrows_gemini_params {
 	u64 capacity;		/* C, bits per microsecond, Q10; 1 Mb/s to 100 Tb/s */
 	u64 threshold;		/* K, bits; below 2^48 */
+	u64 base_rtt_window_us;	/* 0: the base is remembered for ever */
 	u64 largest_product;	/* C·RTT at which h is max_increase, bits; 0 if h is always min_increase */
 	u32 min_increase;	/* segments per round, Q22 */
 	u32 max_increase;
@@ -49,6 +50,7 @@ struct narrows_gemini {
 	u32 round_min_us;	/* NARROWS_NO_RTT if nothing of this round was sent after the last reduction */
 	u32 scale;		/* F for this base, Q29 */
 	u32 increase;		/* h for this base, segments per round, Q22 */
+	struct narrows_recent recent;	/* of the base, if it is forgotten */
 	u8 delayed;		/* the last complete round had too much delay */
 	u8 unused[7];
 };
@@ -64,15 +66,20 @@ static inline void narrows_gemini_init(struct narrows_gemini *g, const struct na
 	g->round_min_us = NARROWS_NO_RTT;
 	g->scale = 0;
 	g->increase = p->min_increase;
+	g->recent.len = 0;
 	g->delayed = 0;
 }
 
 /* A round-trip time becomes part of the base, F and h follow it. */
-static inline void narrows_gemini_remember(struct narrows_gemini *g, const struct narrows_gemini_params *p, u32 rtt_us)
+static inline void narrows_gemini_remember(struct narrows_gemini *g, const struct narrows_gemini_params *p, u64 now_us,
+					   u32 rtt_us)
 {
 	u64 product, increase;
-	u32 base = narrows_min(narrows_min(g->base_rtt_us, rtt_us), p->max_base_rtt_us);
+	u32 base = narrows_min(g->base_rtt_us, rtt_us);
 
+	if (p->base_rtt_window_us)
+		base = narrows_recent_add(&g->recent, now_us, rtt_us, p->base_rtt_window_us);
+	base = narrows_min(base, p->max_base_rtt_us);
 	if (base == g->base_rtt_us)
 		return;
 	g->base_rtt_us = base;
@@ -134,7 +141,7 @@ static inline void narrows_gemini_on_ack(struct narrows_gemini *g, const struct 
 		g->round_min_us = NARROWS_NO_RTT;
 	}
 	if (ack->rtt_us) {
-		narrows_gemini_remember(g, p, ack->rtt_us);
+		narrows_gemini_remember(g, p, ack->now_us, ack->rtt_us);
 		if (!rests)
 			g->round_min_us = narrows_min(g->round_min_us, ack->rtt_us);
 	}

@@ -140,6 +140,50 @@ static inline u8 narrows_rests(u64 reduced_us, const struct narrows_ack *ack)
 	return reduced_us != NARROWS_NEVER && ack->now_us - reduced_us < rtt;
 }
 
+/*
+ * The smallest of the values seen in a window of time, as RecentMin of narrows-proto: values that may still become the minimum,
+ * oldest and smallest first, an eighth of the window apart.
+ */
+#define NARROWS_PLACES 10
+
+struct narrows_recent {
+	u64 at_us[NARROWS_PLACES];
+	u32 value[NARROWS_PLACES];
+	u32 len;
+	u32 unused;
+};
+
+/* Takes in a value, forgets what is older than the window, and returns the minimum of the rest. */
+static inline u32 narrows_recent_add(struct narrows_recent *r, u64 now_us, u32 value, u64 window_us)
+{
+	u32 i, j, len = r->len, expired = 0;
+
+	for (i = 0; i < NARROWS_PLACES && i < len && now_us - r->at_us[i] > window_us; i++)
+		expired++;
+	for (i = 0; i < NARROWS_PLACES; i++) {
+		j = i + expired;
+		if (j >= NARROWS_PLACES)
+			break;
+		r->at_us[i] = r->at_us[j];
+		r->value[i] = r->value[j];
+	}
+	len -= expired;
+	for (i = 0; i < NARROWS_PLACES; i++) {
+		j = len - 1;
+		if (j >= NARROWS_PLACES || r->value[j] < value)
+			break;
+		len--;
+	}
+	j = len - 1;
+	if (len < NARROWS_PLACES && (j >= NARROWS_PLACES || 8 * (now_us - r->at_us[j]) > window_us)) {
+		r->at_us[len] = now_us;
+		r->value[len] = value;
+		len++;
+	}
+	r->len = len;
+	return r->value[0];
+}
+
 /* The running fraction of marked segments, one sample per round (RFC 8257 3.3). */
 struct narrows_fraction {
 	u32 alpha;	/* Q31 */

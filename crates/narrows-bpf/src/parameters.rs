@@ -28,6 +28,7 @@ c_struct! {
     GeminiParams {
         capacity: u64,
         threshold: u64,
+        base_rtt_window_us: u64,
         largest_product: u64,
         min_increase: u32,
         max_increase: u32,
@@ -129,9 +130,6 @@ impl Parameters {
 }
 
 fn gemini_params(settings: &gemini::Params, path: &Path) -> Result<GeminiParams, String> {
-    if settings.base_rtt_window.is_some() {
-        return Err("it remembers its base round-trip time for ever: leave base_rtt_window out".to_owned());
-    }
     let nominal = settings.capacity.or(path.link).ok_or("it needs its capacity")?;
     let capacity = nominal.as_f64() / path.scale;
     if !(1e6..=1e14).contains(&capacity) {
@@ -147,6 +145,7 @@ fn gemini_params(settings: &gemini::Params, path: &Path) -> Result<GeminiParams,
     Ok(GeminiParams {
         capacity: (capacity * 1024.0 / 1e6).round() as u64,
         threshold: threshold.round() as u64,
+        base_rtt_window_us: settings.base_rtt_window.map_or(0, |window| us(window).max(1).into()),
         largest_product: if settings.increase > 0.0 { largest.clamp(1.0, 2_f64.powi(53)) as u64 } else { 0 },
         min_increase: fixed(settings.min_increase, 22),
         max_increase: fixed(settings.max_increase, 22),
@@ -202,7 +201,7 @@ mod tests {
         assert_eq!((params.capacity, params.threshold), (1_024_000, 50 * 1_538 * 8));
         assert_eq!((params.delay_threshold_us, params.max_base_rtt_us), (5_000, u32::MAX));
         assert_eq!((params.max_scale, params.gain), (1 << 28, 1 << 27));
-        assert_eq!(params.largest_product, 41_666_667); // 5/1.2e-7
+        assert_eq!((params.base_rtt_window_us, params.largest_product), (0, 41_666_667)); // 5/1.2e-7
     }
 
     #[test]
@@ -217,9 +216,6 @@ mod tests {
     #[test]
     fn what_the_kernel_has_not_is_refused() {
         let refused = |settings| at_gigabit(settings, 1.0).expect_err("it is refused");
-        let windowed =
-            gemini::Params { base_rtt_window: Some(Span::from_secs(1)), ..gemini::Params::default() };
-        assert!(refused(windowed).contains("leave base_rtt_window out"));
         let slow = gemini::Params { capacity: Some(BitRate::from_bps(10_000)), ..gemini::Params::default() };
         assert!(refused(slow).contains("10 kb/s on the clock"));
     }

@@ -41,6 +41,16 @@ pub(super) struct Fraction {
     pub(super) unused: u32,
 }
 
+/// `struct narrows_recent`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Recent {
+    pub(super) at_us: [u64; 10],
+    pub(super) value: [u32; 10],
+    pub(super) len: u32,
+    pub(super) unused: u32,
+}
+
 /// `struct narrows_gemini`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
@@ -52,6 +62,7 @@ pub(super) struct Gemini {
     pub(super) round_min_us: u32,
     pub(super) scale: u32,
     pub(super) increase: u32,
+    pub(super) recent: Recent,
     pub(super) delayed: u8,
     pub(super) unused: [u8; 7],
 }
@@ -71,7 +82,7 @@ pub(super) trait Core: Copy + Default {
     /// Bytes of state and of parameters in C.
     fn sizes() -> [usize; 2];
     fn init(params: &Self::Params, cwnd: u32) -> Self;
-    fn remember(&mut self, params: &Self::Params, rtt_us: u32);
+    fn remember(&mut self, params: &Self::Params, now_us: u64, rtt_us: u32);
     fn on_ack(&mut self, params: &Self::Params, ack: &Ack);
     fn on_loss(&mut self, now_us: u64, flight: u32);
     fn on_timeout(&mut self, now_us: u64, flight: u32, repeated: bool);
@@ -86,7 +97,7 @@ macro_rules! core {
         unsafe extern "C" {
             fn $sizes() -> u64;
             fn $init(state: *mut $state, params: *const $params, cwnd: u32);
-            fn $remember(state: *mut $state, params: *const $params, rtt_us: u32);
+            fn $remember(state: *mut $state, params: *const $params, now_us: u64, rtt_us: u32);
             fn $on_ack(state: *mut $state, params: *const $params, ack: *const Ack);
             fn $on_loss(state: *mut $state, now_us: u64, flight: u32);
             fn $on_timeout(state: *mut $state, now_us: u64, flight: u32, repeated: u8);
@@ -108,8 +119,8 @@ macro_rules! core {
                 state
             }
 
-            fn remember(&mut self, params: &$params, rtt_us: u32) {
-                unsafe { $remember(self, params, rtt_us) }
+            fn remember(&mut self, params: &$params, now_us: u64, rtt_us: u32) {
+                unsafe { $remember(self, params, now_us, rtt_us) }
             }
 
             fn on_ack(&mut self, params: &$params, ack: &Ack) {

@@ -128,7 +128,7 @@ impl<C: Bounded, R: Controller> Pair<C, R> {
     fn step_core(&mut self, now_us: u64, event: Event) {
         let (core, params) = (&mut self.core, &self.params);
         match event {
-            Event::Handshake { rtt_us } => core.remember(params, rtt_us),
+            Event::Handshake { rtt_us } => core.remember(params, now_us, rtt_us),
             Event::Ack(ack) => core.on_ack(params, &ack),
             Event::Loss { flight } => core.on_loss(now_us, flight),
             Event::Timeout { flight, repeated } => core.on_timeout(now_us, flight, repeated),

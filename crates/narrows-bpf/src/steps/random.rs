@@ -110,6 +110,8 @@ fn gemini_of_the_kernel_is_that_of_simulations_in_whole_numbers() {
             max_scale: if rng.bool() { 0.5 } else { 4.0 },
             gain: if rng.bool() { 1.0 / 16.0 } else { rng.f64() * 0.9 + 0.01 },
             initial_alpha: rng.f64(),
+            // Connections last for a second.
+            base_rtt_window: rng.bool().then(|| Span::from_us(rng.u64(1..300_000))),
             max_base_rtt: rng.bool().then(|| Span::from_us(rng.u64(1..50_000))),
             slow_start_ignores_delay: rng.bool(),
             min_window: rng.u64(1..4),
