@@ -103,8 +103,6 @@ impl Live {
             let traffic = scope.spawn(|| {
                 let _over = OnDrop(&over);
                 let ready = ready;
-                // While it hands data over, it holds the socket: acknowledgments would wait with it for the processor, and come in bursts.
-                let _ = sys::go_early();
                 let mut sockets = Sockets::open(&plan, &hosts, &ways, &assignment.controls, scale)?;
                 let _ = ready.send(sockets.start());
                 sockets.run(&|| !stop.load(Ordering::Relaxed))?;

@@ -21,7 +21,7 @@ use crate::clock::Clock;
 use crate::flow::Flow;
 use crate::frames::{Ports, host_of};
 use crate::host::RealHost;
-use crate::sys::TcpInfo;
+use crate::sys::{self, TcpInfo};
 use crate::ways::Ways;
 
 /// Servers of the first group listen here, those of the next at the next port.
@@ -163,8 +163,10 @@ impl<'a> Sockets<'a> {
         Ok(place)
     }
 
-    /// The run begins now.
+    /// The run begins now, on this thread.
     pub(crate) fn start(&mut self) -> Clock {
+        // While it hands data over, it holds the socket: acknowledgments would wait with it for a processor, and come in bursts.
+        let _ = sys::go_early();
         self.clock = Clock::start(self.scale);
         self.clock
     }
