@@ -8,8 +8,8 @@ use anyhow::{Context, Result};
 use xshell::{Shell, cmd};
 
 use crate::{
-    attack, fidelity, guide, instructions, playground, python, readme, repro, structure, target, viewers,
-    words,
+    attack, bpf, fidelity, guide, instructions, playground, python, readme, repro, structure, target,
+    viewers, words,
 };
 
 /// All tests: of units, of properties, of scenarios, of documentation, of the Python package.
@@ -23,11 +23,12 @@ type Step = fn(&Shell) -> Result<()>;
 
 /// Everything, and how long it took.
 pub(crate) fn all(shell: &Shell) -> Result<()> {
-    let steps: [(&str, Step); 14] = [
+    let steps: [(&str, Step); 15] = [
         ("format and lints", lints),
         ("structure", |shell| structure::run(shell, &structure::Arguments::default())),
         ("words", words::run),
         ("tests", |shell| Ok(cmd!(shell, "cargo test --workspace --quiet").run()?)),
+        ("controls for the kernel", bpf::checked),
         ("documentation", documentation),
         ("guide", |shell| guide::run(shell, &guide::Arguments::default())),
         ("viewers", viewers::run),

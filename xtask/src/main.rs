@@ -2,6 +2,7 @@
 
 mod attack;
 mod bench;
+mod bpf;
 mod ci;
 mod console;
 mod dist;
@@ -71,6 +72,8 @@ enum Task {
     Playground(playground::Arguments),
     /// Run the scenarios of docs/twins in virtual time and with real hosts and write docs/twins.md; needs an idle machine
     Twins(twins::Arguments),
+    /// Compile the programs of narrows-bpf for the kernel; needs clang and llvm
+    Bpf,
     /// Open traces in Wireshark and reports in Chromium and compare what they find
     Viewers,
 }
@@ -98,6 +101,7 @@ fn main() -> Result<()> {
         Task::Guide(arguments) => guide::run(&shell, &arguments),
         Task::Playground(arguments) => playground::run(&shell, &arguments),
         Task::Twins(arguments) => twins::run(&shell, &arguments),
+        Task::Bpf => bpf::run(&shell),
         Task::Viewers => viewers::run(&shell),
     }
 }

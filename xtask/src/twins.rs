@@ -30,7 +30,8 @@ const ABOUT: &str = "# Twins\n\n\
 
 /// Runs all, and writes the page.
 pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
-    let narrows = target::narrows(shell, &["--release"])?;
+    // With the controls that few kernels have.
+    let narrows = target::narrows(shell, &["--release", "--package", "narrows-cli", "--features", "bpf"])?;
     let out = target::folder(shell)?.join("twins");
     let mut scenarios = shell.read_dir("docs/twins")?;
     scenarios.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));

@@ -14,6 +14,7 @@ use narrows_sim::{External, HostId};
 use crate::fabric::Sizes;
 use crate::frames::{ETHERNET, WIRE};
 use crate::host::Settings;
+use crate::own::{self, Own};
 
 /// More hosts than this are not created.
 const MOST_HOSTS: usize = 1_000;
@@ -29,6 +30,8 @@ pub fn available() -> Vec<String> {
 pub(crate) struct Assignment {
     /// By group: the kernel's control; none if it is simulated.
     pub(crate) controls: Vec<Option<String>>,
+    /// Those of them that are loaded for the run.
+    pub(crate) own: Own,
     pub(crate) hosts: Vec<(HostId, Settings)>,
     pub(crate) sizes: Sizes,
     /// Settings that the kernel does not have.
@@ -49,38 +52,25 @@ impl Assignment {
                 errors.push(Diagnostic::error(Code::UnknownName, message).known(name, known));
             }
         }
-        let mut controls = Vec::new();
+        let (mut controls, mut own) = (Vec::new(), Own::default());
         for (number, group) in plan.groups.iter().enumerate() {
             let is_stream = matches!(plan.traffic.groups[number].transport, Transport::Stream { .. });
             if !is_stream || simulated.contains(&group.name) {
                 controls.push(None);
                 continue;
             }
-            if let Err(error) = control_of(plan, number, available) {
+            let control = control_of(plan, number, available, scale, &mut own);
+            controls.push(Some(control.unwrap_or_else(|error| {
                 errors.push(error);
-            }
-            controls.push(Some(group.control.clone()));
+                group.control.clone()
+            })));
         }
         if errors.is_empty() && controls.iter().all(Option::is_none) {
             let message = "no traffic group is left for real hosts";
             let help = "a live run needs a group of streams: traffic.GROUP.cc = { cubic = {} }, say";
             errors.push(Diagnostic::error(Code::NotLive, message).help(help));
         }
-        let outside = hosts_of(plan, |group| controls[group].is_some());
-        let inside = hosts_of(plan, |group| controls[group].is_none());
-        if let Some(both) = outside.intersection(&inside).next() {
-            let name = plan.network.topology.host_name(*both);
-            let message = format!("host {name} is real for one traffic group and simulated for another");
-            let help =
-                "give simulated groups hosts of their own (from, to), or simulate all groups of the host";
-            errors.push(Diagnostic::error(Code::NotLive, message).help(help));
-        }
-        if outside.len() > MOST_HOSTS {
-            let message =
-                format!("{} real hosts are more than the {MOST_HOSTS} that are created", outside.len());
-            let help = "use fewer hosts, or simulate some groups (--simulate)";
-            errors.push(Diagnostic::error(Code::NotLive, message).help(help));
-        }
+        check_hosts(plan, &controls, &mut errors);
         check_patterns(plan, &controls, &mut errors);
         if !errors.is_empty() {
             return Err(Rejection(errors));
@@ -105,8 +95,11 @@ impl Assignment {
                 }
             }
         }
+        differences.extend(own.names().map(|name| {
+            format!("{name} reduces its window at once, also after a loss, where Linux spreads that over a round trip")
+        }));
         let hosts = settings.into_iter().collect();
-        Ok(Self { controls, hosts, sizes, differences: differences.into_iter().collect() })
+        Ok(Self { controls, own, hosts, sizes, differences: differences.into_iter().collect() })
     }
 
     /// The part of the traffic that is inside: flows of real hosts have no start.
@@ -134,22 +127,59 @@ impl Assignment {
     }
 }
 
-/// The kernel has the control of this group.
-fn control_of(plan: &Plan, group: usize, available: &[String]) -> Result<(), Diagnostic> {
+/// Name of the kernel's control for this group, which may have to be loaded.
+fn control_of(
+    plan: &Plan,
+    group: usize,
+    available: &[String],
+    scale: f64,
+    own: &mut Own,
+) -> Result<String, Diagnostic> {
     let planned = &plan.groups[group];
     let refuse = |message: String, help: String| Err(Diagnostic::error(Code::NotLive, message).help(help));
-    let name = &planned.name;
-    if plan.traffic.groups[group].near_source.is_some() {
+    let (name, control) = (&planned.name, &planned.control);
+    let traffic = &plan.traffic.groups[group];
+    if traffic.near_source.is_some() {
         let message = format!("traffic.{name} has a near-source loop, which hosts of a live run do not have");
         return refuse(message, format!("leave the loop out, or --simulate {name}"));
     }
-    if !available.contains(&planned.control) {
-        let message =
-            format!("traffic.{name} is under {}, which the kernel here does not have", planned.control);
-        let help = format!("it has {}; another control, or --simulate {name}", available.join(", "));
-        return refuse(message, help);
+    if available.contains(control) {
+        return Ok(control.clone());
     }
-    Ok(())
+    let message = format!("traffic.{name} is under {control}, which the kernel here does not have");
+    if let (true, Transport::Stream { cc, .. }) = (own::CONTROLS.contains(&&**control), &traffic.transport) {
+        let path = (link_of(plan, group), traffic.largest_packet(), scale);
+        let help = |why| format!("{why}; or another control, or --simulate {name}");
+        return own.add(cc, path).or_else(|why| refuse(message, help(why)));
+    }
+    refuse(message, format!("it has {}; another control, or --simulate {name}", available.join(", ")))
+}
+
+/// Rate of the links of all senders of a group, if it is one.
+fn link_of(plan: &Plan, group: usize) -> Option<BitRate> {
+    let rates = plan.network.topology.host_rates();
+    let flows = plan.traffic.flows.iter().filter(|spec| spec.group.index() == group);
+    let mut rates: Vec<_> = flows.map(|spec| rates[spec.from.index()]).collect();
+    rates.sort_unstable();
+    rates.dedup();
+    if let [rate] = rates[..] { Some(rate) } else { None }
+}
+
+/// No host is real and simulated, and there are not too many.
+fn check_hosts(plan: &Plan, controls: &[Option<String>], errors: &mut Vec<Diagnostic>) {
+    let outside = hosts_of(plan, |group| controls[group].is_some());
+    let inside = hosts_of(plan, |group| controls[group].is_none());
+    if let Some(both) = outside.intersection(&inside).next() {
+        let name = plan.network.topology.host_name(*both);
+        let message = format!("host {name} is real for one traffic group and simulated for another");
+        let help = "give simulated groups hosts of their own (from, to), or simulate all groups of the host";
+        errors.push(Diagnostic::error(Code::NotLive, message).help(help));
+    }
+    if outside.len() > MOST_HOSTS {
+        let message = format!("{} real hosts are more than the {MOST_HOSTS} that are created", outside.len());
+        let help = "use fewer hosts, or simulate some groups (--simulate)";
+        errors.push(Diagnostic::error(Code::NotLive, message).help(help));
+    }
 }
 
 /// Patterns that only simulated hosts know.
@@ -215,7 +245,7 @@ fn differences_of(params: &Params, scale: f64) -> Vec<String> {
         ));
     }
     if scale > 1.0 {
-        differences.push("timers of the kernel are not slowed down: delayed acknowledgments (40 ms), the first retransmission timeout (1 s)".to_owned());
+        differences.push("timers of the kernel are not slowed down: delayed acknowledgments (40 ms), the first retransmission timeout (1 s), bursts of segmentation offload (1 ms)".to_owned());
     }
     differences
 }

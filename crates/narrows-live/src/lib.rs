@@ -12,6 +12,7 @@ mod flow;
 mod frames;
 mod host;
 mod machine;
+mod own;
 mod sockets;
 mod sys;
 mod ways;
@@ -82,6 +83,8 @@ impl Live {
     /// If the machine refuses something.
     pub fn run(self, progress: &mut (dyn FnMut(Time) -> ControlFlow<()> + Send)) -> Checked<Results> {
         let Self { plan, options: Options { scale, bound, .. }, assignment } = self;
+        // First, so that they go when no host has a connection any more.
+        let _kept = assignment.own.load()?;
         let hosts = assignment.hosts.iter().map(|(id, settings)| RealHost::create(*id, settings));
         let hosts = hosts.collect::<Checked<Vec<_>>>()?;
         let mut steps = Steps::with_external(&plan, &assignment.inside(&plan), &assignment.external());

@@ -8,6 +8,7 @@ use narrows::diagnostic::{Checked, Code, Diagnostic, Rejection};
 
 use crate::assignment::available;
 use crate::host::feed;
+use crate::own;
 use crate::sys;
 
 /// Something that real hosts need, or profit from.
@@ -21,25 +22,36 @@ pub struct Part {
     pub required: bool,
 }
 
-/// Looks for everything that real hosts need.
+/// Looks for everything that real hosts need, or profit from.
 pub fn parts() -> Vec<Part> {
-    let part = |name, required, found| Part { name, found, required };
+    let part = |name, found| Part { name, found, required: false };
+    let mut parts = needed();
+    parts.extend([
+        part("real-time priority", first()),
+        part("kernel types", types()),
+        part("CAP_BPF", capabilities()),
+        part("struct_ops", own::struct_ops()),
+    ]);
+    parts
+}
+
+fn needed() -> Vec<Part> {
+    let part = |name, found| Part { name, found, required: true };
     vec![
-        part("kernel", true, Ok(kernel())),
-        part("network namespaces", true, namespaces()),
-        part("TAP devices", true, tun()),
-        part("ip", true, command("ip")),
-        part("tc", true, command("tc").and_then(|version| queues().map(|()| version))),
-        part("controls", true, Ok(available().join(", "))),
-        part("real-time priority", false, first()),
+        part("kernel", Ok(kernel())),
+        part("network namespaces", namespaces()),
+        part("TAP devices", tun()),
+        part("ip", command("ip")),
+        part("tc", command("tc").and_then(|version| queues().map(|()| version))),
+        part("controls", Ok(available().join(", "))),
     ]
 }
 
 /// # Errors
 /// With everything that is missing.
 pub(crate) fn check() -> Checked<()> {
-    let missing = parts().into_iter().filter(|part| part.required);
-    let missing: Vec<_> = missing
+    let missing: Vec<_> = needed()
+        .into_iter()
         .filter_map(|part| {
             let why = part.found.err()?;
             let message = format!("this machine cannot have real hosts: {}: {why}", part.name);
@@ -96,4 +108,27 @@ fn first() -> Result<String, String> {
     raised
         .map(|()| "may be had".to_owned())
         .map_err(|error| format!("{error}; packets may be late beside other programs"))
+}
+
+/// Descriptions of the kernel's types, by which programs find their fields.
+fn types() -> Result<String, String> {
+    const BTF: &str = "/sys/kernel/btf/vmlinux";
+    let there = fs::File::open(BTF);
+    there
+        .map(|_| BTF.to_owned())
+        .map_err(|error| format!("{BTF}: {error}; a kernel with CONFIG_DEBUG_INFO_BTF has it"))
+}
+
+/// The rights to load a control.
+fn capabilities() -> Result<String, String> {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let effective = effective.and_then(|text| u64::from_str_radix(text.trim(), 16).ok()).unwrap_or_default();
+    // CAP_SYS_ADMIN is CAP_BPF as well.
+    let has = |number: u32| effective >> number & 1 == 1;
+    if (has(39) || has(21)) && has(12) {
+        Ok("and CAP_NET_ADMIN are there".to_owned())
+    } else {
+        Err("no right to load controls; run as root (CAP_BPF, CAP_NET_ADMIN)".to_owned())
+    }
 }

@@ -10,8 +10,10 @@ use std::time::Duration;
 use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Token};
 use narrows::plan::Plan;
+use narrows_proto::cc::Ecn;
 use narrows_proto::units::{Bytes, Time};
 use narrows_sim::observe::WindowRow;
+use narrows_sim::traffic::Transport;
 use narrows_sim::{FlowId, FlowRecord, HostId, Sampled};
 use socket2::{Domain, Protocol, Socket, Type};
 
@@ -19,7 +21,7 @@ use crate::clock::Clock;
 use crate::flow::Flow;
 use crate::frames::{Ports, host_of};
 use crate::host::RealHost;
-use crate::sys::TcpInfo;
+use crate::sys::{self, TcpInfo};
 use crate::ways::Ways;
 
 /// Servers of the first group listen here, those of the next at the next port.
@@ -161,8 +163,10 @@ impl<'a> Sockets<'a> {
         Ok(place)
     }
 
-    /// The run begins now.
+    /// The run begins now, on this thread.
     pub(crate) fn start(&mut self) -> Clock {
+        // While it hands data over, it holds the socket: acknowledgments would wait with it for a processor, and come in bursts.
+        let _ = sys::go_early();
         self.clock = Clock::start(self.scale);
         self.clock
     }
@@ -281,10 +285,16 @@ impl<'a> Sockets<'a> {
     fn write(&mut self, place: usize) -> io::Result<()> {
         let Some(Some(End::Sender { flow, stream, left })) = self.ends.get_mut(place) else { return Ok(()) };
         let flow = *flow;
+        let spec = &self.plan.traffic.flows[flow.index()];
         while *left > 0 {
             let most = (ZEROS.len() as u64).min(*left) as usize;
             match stream.write(&ZEROS[..most]) {
-                Ok(written) => *left -= written as u64,
+                Ok(written) => {
+                    if *left == spec.size.get() {
+                        check_ecn(stream, &self.plan.traffic.groups[spec.group.index()].transport)?;
+                    }
+                    *left -= written as u64;
+                }
                 Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::NotConnected) => {
                     return Ok(());
                 }
@@ -374,6 +384,17 @@ impl<'a> Sockets<'a> {
         let flows = self.flows.iter().map(|(flow, state)| state.record(*flow)).collect();
         (flows, self.sampled, self.windows)
     }
+}
+
+/// Both ends of a connection use ECN if its control does: without it a sender would not know of marks.
+fn check_ecn(stream: &TcpStream, transport: &Transport) -> io::Result<()> {
+    let wanted = matches!(transport, Transport::Stream { cc, .. } if cc.ecn() != Ecn::Off);
+    if wanted && !TcpInfo::of(stream.as_fd())?.has_ecn() {
+        return Err(io::Error::other(
+            "the ends of a connection have not agreed upon ECN, which its control needs",
+        ));
+    }
+    Ok(())
 }
 
 fn address(host: Ipv4Addr, port: u16) -> SocketAddrV4 {

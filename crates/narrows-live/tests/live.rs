@@ -50,7 +50,11 @@ fn missing() -> Option<String> {
 }
 
 fn plan(control: &str, marking: &str) -> Arc<Plan> {
-    let text = DUMBBELL.replace("CONTROL", control).replace("MARKING", marking);
+    planned(DUMBBELL, control, marking)
+}
+
+fn planned(text: &str, control: &str, marking: &str) -> Arc<Plan> {
+    let text = text.replace("CONTROL", control).replace("MARKING", marking);
     let document = Document::parse("live.toml", text, Path::new(".")).expect("it is TOML");
     Arc::new(Plan::new(document).expect("it makes sense"))
 }
@@ -87,6 +91,46 @@ fn marks_of_simulated_switches_reach_the_kernel_of_the_sender() {
     let marks: u64 = results.ports.iter().map(|port| port.marks).sum();
     let echoed = results.flows.iter().any(|flow| flow.stats.marked.get() > 0);
     assert!(marks > 0 && echoed, "{marks} marks, {:?}", results.flows);
+}
+
+/// Why nothing can be loaded into the kernel here, if so.
+#[cfg(feature = "bpf")]
+fn loads_nothing() -> bool {
+    let needed = |name: &str| matches!(name, "kernel types" | "CAP_BPF");
+    let missing = parts().into_iter().find(|part| needed(part.name) && part.found.is_err());
+    let Some(part) = missing else { return false };
+    let why = format!("{}: {}", part.name, part.found.expect_err("it is missing"));
+    assert!(std::env::var_os("NARROWS_REQUIRE_LIVE").is_none(), "{why}");
+    eprintln!("skipped: {why}");
+    true
+}
+
+/// One test for both: a run has the kernel's controls for itself.
+#[cfg(feature = "bpf")]
+#[test]
+fn what_the_kernel_lacks_is_loaded_for_the_run_and_sees_every_mark() {
+    if missing().is_some() || loads_nothing() {
+        return;
+    }
+    for control in ["gemini", "dctcp"] {
+        // One way only: acknowledgments may be marked as well, and nobody tells.
+        let one_way = r#"long_lived = { flows = 2, size = "300 kB", from = "left/*", to = "right/*" }"#;
+        let text = DUMBBELL.replace(r#"permutation = { size = "300 kB" }"#, one_way);
+        let results =
+            run(&planned(&text, &format!("{control} = {{}}"), r#"marking = { step = { k = "6 kB" } }"#));
+        let real = results.real.as_ref().expect("it has real hosts");
+        assert!(
+            real.controls.contains(&("bulk".to_owned(), format!("narrows_{control}"))),
+            "{:?}",
+            real.controls
+        );
+        assert!(!narrows_live::available_controls().contains(&format!("narrows_{control}")));
+        assert!(results.flows.iter().all(|flow| flow.end.is_some()), "{:?}", results.flows);
+        let marks: u64 = results.ports.iter().map(|port| port.marks).sum();
+        let seen: u64 = results.flows.iter().map(|flow| flow.stats.marked.get() / 1_448).sum();
+        let repeated: u64 = results.flows.iter().map(|flow| flow.stats.retransmissions).sum();
+        assert!(marks > 0 && seen <= marks && seen + repeated >= marks, "{control}: {seen} of {marks} marks");
+    }
 }
 
 #[test]

@@ -65,6 +65,23 @@ pub(crate) enum Kernel {
         #[arg(long)]
         json: bool,
     },
+    /// Load controls of Narrows into the kernel, for any program, until this command ends
+    Load {
+        /// gemini, dctcp, or one with settings as in a scenario: '{ gemini = { capacity = "1 Gb/s" } }'
+        #[arg(required = true, value_name = "CONTROL")]
+        controls: Vec<String>,
+        /// Keep them after this command, until `unload`
+        #[arg(long)]
+        pin: bool,
+    },
+    /// List controls of Narrows in the kernel
+    List,
+    /// Take pinned controls out of the kernel
+    Unload {
+        /// All if left out
+        #[arg(value_name = "CONTROL")]
+        controls: Vec<String>,
+    },
 }
 
 fn scale(text: &str) -> Result<f64, String> {

@@ -45,7 +45,7 @@ pub(crate) enum Command {
     /// Run a scenario in virtual time and with real hosts, and judge what differs
     #[cfg(target_os = "linux")]
     Twin(Twin),
-    /// Check whether this machine can run live
+    /// Check what live runs need of this machine; load controls into its kernel
     #[cfg(target_os = "linux")]
     #[command(subcommand)]
     Kernel(Kernel),

@@ -1,4 +1,4 @@
-//! Live runs, and what they need of this machine.
+//! Live runs.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,8 +7,6 @@ use narrows::diagnostic::Checked;
 use narrows::plan::Plan;
 use narrows::report::Cell;
 use narrows::results::{Output, RealHosts};
-use narrows_live::Part;
-use serde_json::json;
 
 use super::{document, print_runs, show_doubts, show_warnings, status, write_run};
 use crate::progress::{KEPT, catch_interrupts, goes_on};
@@ -63,34 +61,4 @@ fn show_hosts(real: &RealHosts) {
     for difference in &real.differences {
         say!("  unlike the scenario: {difference}");
     }
-}
-
-/// Checks the machine for live runs.
-pub(crate) fn kernel(arguments: &args::Kernel) -> Checked<Status> {
-    let args::Kernel::Check { json } = arguments;
-    let parts = narrows_live::parts();
-    if *json {
-        let part = |part: &Part| {
-            let (there, text) = match &part.found {
-                Ok(found) => (true, found),
-                Err(missing) => (false, missing),
-            };
-            json!({ "name": part.name, "required": part.required, "there": there, "text": text })
-        };
-        say!(
-            "{}",
-            serde_json::to_string_pretty(&parts.iter().map(part).collect::<Vec<_>>()).unwrap_or_default()
-        );
-    } else {
-        for Part { name, found, required } in &parts {
-            let (sign, text) = match found {
-                Ok(text) => ("ok", text),
-                Err(text) if *required => ("missing", text),
-                Err(text) => ("better with it", text),
-            };
-            say!("  {name:<20}{sign:<16}{text}");
-        }
-    }
-    let missing = parts.iter().any(|part| part.required && part.found.is_err());
-    Ok(if missing { Status::Broken } else { Status::Done })
 }

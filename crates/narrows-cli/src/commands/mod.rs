@@ -5,6 +5,8 @@ mod export;
 mod import;
 mod information;
 #[cfg(target_os = "linux")]
+mod kernel;
+#[cfg(target_os = "linux")]
 mod live;
 mod new;
 mod playground;
@@ -22,7 +24,9 @@ pub(crate) use export::export;
 pub(crate) use import::import;
 pub(crate) use information::{check, completions, explain, list, schema};
 #[cfg(target_os = "linux")]
-pub(crate) use live::{kernel, live};
+pub(crate) use kernel::kernel;
+#[cfg(target_os = "linux")]
+pub(crate) use live::live;
 pub(crate) use new::new;
 pub(crate) use playground::playground;
 pub use report::make_report;
