@@ -23,6 +23,7 @@ fn path(window: u32) -> Path {
         seed: 1,
         paced: false,
         merged: 1,
+        offload: None,
     }
 }
 

@@ -1,4 +1,5 @@
-use crate::cc::{Config, OutOfRange, Ranges};
+use crate::cc::{Config, OutOfRange, Path, Ranges};
+use crate::stream::Endpoint;
 use crate::units::{Bytes, Span};
 
 /// Settings of an RDMA connection.
@@ -157,6 +158,20 @@ impl Params {
     /// Differs from InfiniBand: payload is not padded to four bytes.
     pub fn packet_size(&self, payload: Bytes) -> Bytes {
         payload + self.headers + self.framing
+    }
+
+    /// As congestion controls know a connection.
+    pub(super) fn path(&self, at: Endpoint) -> Path {
+        Path {
+            mss: self.mtu,
+            initial_window: self.mtu * self.initial_window,
+            packet: self.packet_size(self.mtu),
+            link: at.link,
+            seed: at.seed,
+            paced: false,
+            merged: 1,
+            offload: None,
+        }
     }
 
     /// With the sizes that packets have under this control.

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::params::{Params, Recovery};
 use super::wire::AckFrame;
-use crate::cc::{Ack, Cc, Config, Congestion, Controller, Ecn, Limit, Path, Reporter, Signal};
+use crate::cc::{Ack, Cc, Config, Congestion, Controller, Ecn, Limit, Reporter, Signal};
 use crate::stream::delivery::Delivery;
 use crate::stream::pacer::Pacer;
 use crate::stream::rtt::RttEstimator;
@@ -72,17 +72,7 @@ enum Next {
 impl Sender {
     /// A sender of a message of `size` bytes; with none it waits for messages to be [posted](Sender::post).
     pub fn new(params: &Params, cc: &Config, at: Endpoint, size: Bytes) -> Self {
-        let path = Path {
-            mss: params.mtu,
-            initial_window: params.mtu * params.initial_window,
-            packet: params.packet_size(params.mtu),
-            link: at.link,
-            seed: at.seed,
-            paced: false,
-            merged: 1,
-            offload: None,
-        };
-        let controller = cc.build(&path);
+        let controller = cc.build(&params.path(at));
         Self {
             size: size.get(),
             ends: VecDeque::new(),

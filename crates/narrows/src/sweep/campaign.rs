@@ -9,8 +9,9 @@ use std::sync::Arc;
 
 use narrows_proto::units::Bytes;
 
-use super::cells::{Estimated, Manifest};
+use super::cells::Estimated;
 use super::complete::warn_of_cells;
+use super::manifest::Manifest;
 use super::{Attached, Damaged, Health, Shard, Store, Sweep};
 use crate::diagnostic::{Checked, Code, Diagnostic, Rejection};
 use crate::run::too_many_threads;

@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use serde_json::{Map, Value, json};
 
-use super::cells::Manifest;
 use super::change::text;
 use super::leading::LEADING;
+use super::manifest::Manifest;
 use super::measured::{Metrics, PointSummary, Row, summarize};
 use super::store::Store;
 use super::trouble::Trouble;

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::cells::Manifest;
-#[cfg(test)]
-use super::cells::Written;
 use super::change::text;
+use super::manifest::Manifest;
+#[cfg(test)]
+use super::manifest::Written;
 use super::measured::{Metrics, PointSummary, Row, summarize};
 use super::store::Store;
 use crate::diagnostic::{Checked, Code, Diagnostic};

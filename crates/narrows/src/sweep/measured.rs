@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use serde_json::Value;
 
-use super::cells::Manifest;
+use super::manifest::Manifest;
 use super::store::{Store, summary};
 use crate::diagnostic::Checked;
 use crate::metrics::{Marks, estimate};

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
-use super::cells::KeptInput;
 use super::complete::{damaged_cells, warn_of_cells};
+use super::manifest::KeptInput;
 use super::trouble::Trouble;
 use super::{Attached, Damaged, Health, Manifest, PointSummary, Store, Supplies, assemble};
 use crate::diagnostic::{Checked, Code, Diagnostic};

@@ -15,6 +15,7 @@ mod dataset;
 mod found;
 mod leading;
 mod local;
+mod manifest;
 mod measured;
 mod merge;
 mod overview;
@@ -33,7 +34,7 @@ use std::sync::OnceLock;
 use serde_json::{Map, Value};
 
 pub use campaign::{Campaign, Failure, Settings, Tally, Want};
-pub use cells::{Estimated, KeptInput, Manifest, Point, Written};
+pub use cells::Estimated;
 pub use change::{Axis, Change, Step};
 pub use complete::{Damaged, Health};
 pub use dataset::assemble;
@@ -41,6 +42,7 @@ pub use found::{Absent, Found, stored_points};
 #[cfg(test)]
 pub(crate) use found::{MadeUp, made_up};
 pub use local::{Event, Report, run};
+pub use manifest::{KeptInput, Manifest, Point, Written};
 pub use measured::{PointSummary, Row};
 pub use merge::{Merged, merge};
 pub(crate) use overview::usual_metrics;

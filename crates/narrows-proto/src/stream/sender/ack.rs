@@ -33,7 +33,8 @@ impl Sender {
             self.rtt.add(now.saturating_since(sent_at));
             self.sampled = true;
         }
-        if self.board.una() > una_before {
+        let moved_on = self.board.una() > una_before;
+        if moved_on {
             self.restart_timeout(now);
         }
         self.rack_tlp.on_ack(now, &tally, &self.rtt);
@@ -55,12 +56,7 @@ impl Sender {
             self.spread_mark(before);
         }
         if let Some(prr) = &mut self.prr {
-            prr.on_ack(
-                tally.acked,
-                self.board.inflight(),
-                lost == Bytes::ZERO && self.board.una() > una_before,
-                self.mss,
-            );
+            prr.on_ack(tally.acked, self.board.inflight(), moved_on && lost == Bytes::ZERO, self.mss);
         }
         self.arm(params, now, look_again);
     }

@@ -24,7 +24,7 @@ use narrows_sim::observe::{Control, PacketKind, StopFrame};
 use narrows_sim::traffic::Transport;
 use narrows_sim::{FlowId, HostId, NodeId};
 
-use super::Packet;
+use super::super::happening::Packet;
 
 /// A frame without its payload.
 pub(super) struct Frame {

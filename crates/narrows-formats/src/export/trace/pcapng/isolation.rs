@@ -2,7 +2,7 @@
 
 use narrows_sim::FlowId;
 
-use super::Packet;
+use super::super::happening::Packet;
 use super::frames::{Frames, mac_of};
 
 /// EtherType of CIMs (IEEE 802.1Qcz).

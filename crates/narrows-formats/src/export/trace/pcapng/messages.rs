@@ -16,7 +16,7 @@ use narrows_sim::observe::{Control, PacketKind};
 use narrows_sim::traffic::Transport;
 use narrows_sim::{FlowId, HostId};
 
-use super::Packet;
+use super::super::happening::Packet;
 use super::frames::{AROUND, ETHERNET, Frame, Frames, SMALLEST, ethernet, finish, mac_of};
 use super::isolation::CIM;
 
