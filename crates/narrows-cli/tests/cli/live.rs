@@ -36,12 +36,19 @@ fn is_allowed(place: &tempfile::TempDir) -> bool {
     false
 }
 
-/// Network namespaces that a process is in, and devices of the machine.
+/// Other network namespaces with a process of a live run in them, and TAP devices of the machine.
 fn namespaces_and_devices() -> BTreeSet<String> {
-    let processes = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path().join("ns/net"));
-    let namespaces = processes.filter_map(|link| Some(fs::read_link(link).ok()?.display().to_string()));
-    let devices = fs::read_dir("/sys/class/net").unwrap().flatten();
-    namespaces.chain(devices.map(|entry| entry.file_name().display().to_string())).collect()
+    let processes = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
+    let ours = processes.filter(|process| {
+        let name = fs::read_to_string(process.join("comm")).unwrap_or_default();
+        ["narrows", "ip", "tc"].contains(&name.trim_end())
+    });
+    let here = fs::read_link("/proc/self/ns/net").unwrap();
+    let namespaces = ours.filter_map(|process| fs::read_link(process.join("ns/net")).ok());
+    let namespaces = namespaces.filter(|namespace| *namespace != here);
+    let devices = fs::read_dir("/sys/class/net").unwrap().flatten().map(|entry| entry.path());
+    let taps = devices.filter(|device| device.join("tun_flags").exists());
+    namespaces.chain(taps).map(|path| path.display().to_string()).collect()
 }
 
 /// Asks again and again. The thread rests in between, since what is waited for needs a core, too.
