@@ -279,13 +279,13 @@ impl Campaign {
     /// Writes the data set, and tells what each point measured.
     fn finish(&self, py: Python<'_>) -> PyResult<Vec<PointSummary>> {
         let store = self.store()?;
-        let summaries = py.detach(|| sweep::assemble(&self.manifest, &store)).or_raise()?;
+        let data = py.detach(|| sweep::assemble(&self.manifest, &store)).or_raise()?;
         let point = |summary: sweep::PointSummary| {
             let cells = &self.manifest.points[summary.point].cells;
             let cells = cells[..summary.seeds as usize].to_vec();
             PointSummary { axes: self.manifest.axes.clone(), cells, summary }
         };
-        Ok(summaries.into_iter().map(point).collect())
+        Ok(data.points.into_iter().map(point).collect())
     }
 }
 

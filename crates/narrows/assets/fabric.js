@@ -200,7 +200,7 @@ const ways = ({ links, hosts }, from, to) => {
   return found;
 };
 
-/** The peak queue and the longest stop that a flow may have met on recorded ports, or nothing. */
+/** The peak queue that a flow may have met on recorded ports, and the longest time in all that one was stopped; or nothing. */
 const met = ({ fabric, frames, get, linkName }, { src, dst, start_ms, fct_us }) => {
   if (!frames) return undefined;
   const way = ways(fabric, fabric.nodes.indexOf(src), fabric.nodes.indexOf(dst));

@@ -165,7 +165,7 @@
         ["timeouts", (flow) => String(flow.timeouts), any((flow) => flow.timeouts)],
         ["marked", (flow) => percent(flow.marked), any((flow) => flow.marked)],
         ["peak queue on its paths", (_, index) => found[index]?.queue ?? "–", found.some((each) => each)],
-        ["longest stop on its paths", (_, index) => found[index]?.stopped || "–", found.some((each) => each?.stopped)],
+        ["time stopped, worst port on its paths", (_, index) => found[index]?.stopped || "–", found.some((each) => each?.stopped)],
       ].filter(([, , wanted]) => wanted);
       const heads = columns.map(([head]) => head);
       const list = group.slowest.map((flow, index) => element("tr", {}, ...columns.map(([, value]) => element("td", {}, value(flow, index)))));

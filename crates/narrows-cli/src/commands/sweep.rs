@@ -1,10 +1,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use narrows::diagnostic::{Checked, Diagnostic};
+use narrows::diagnostic::{Checked, Code, Diagnostic};
 use narrows::plan::available_memory;
+use narrows::report::sweep_warnings;
 use narrows::sweep::{
-    self, Campaign, Damaged, Manifest, Merged, PointSummary, Report, Settings, Shard, Store, Sweep, Want,
+    self, Campaign, Damaged, DataSet, Manifest, Merged, PointSummary, Report, Settings, Shard, Store, Sweep,
+    Want,
 };
 use narrows::visible::shown_path;
 use serde_json::{Map, Value, json};
@@ -76,8 +78,8 @@ pub(crate) fn sweep(arguments: &args::Sweep) -> Checked<Status> {
     if status != Status::Done || arguments.shard.is_some() {
         return Ok(unfinished(status, &report, &manifest, arguments.shard, &out, execution));
     }
-    let points = sweep::assemble(&manifest, &store)?;
-    print(&manifest, &points, &out, execution.json, &report);
+    let data = sweep::assemble(&manifest, &store)?;
+    print(&manifest, &data, &out, execution.json, &report);
     Ok(status)
 }
 
@@ -85,14 +87,15 @@ pub(crate) fn sweep(arguments: &args::Sweep) -> Checked<Status> {
 pub(crate) fn merge(arguments: &args::Merge) -> Checked<Status> {
     let merged = sweep::merge(&arguments.folders, &arguments.out)?;
     merged.warnings().iter().for_each(fail::show_one);
-    let Merged { manifest, points, damaged, .. } = merged;
+    let Merged { manifest, data, damaged, .. } = merged;
     if arguments.json {
-        let mut output = to_json(&manifest, &points, &arguments.out);
+        let mut output = to_json(&manifest, &data.points, &arguments.out);
         output["damaged"] = ids(&damaged);
         say!("{}", pretty(&output));
     } else {
         say!("{}", headline(&manifest));
-        say_part!("{}", show::points(&manifest, &points));
+        say_part!("{}", show::points(&manifest, &data.points));
+        show_warnings_of_runs(&manifest, &data);
         wrote_sweep(&arguments.out);
     }
     Ok(Status::Done)
@@ -232,9 +235,9 @@ fn unfinished(
     status
 }
 
-fn print(manifest: &Manifest, points: &[PointSummary], out: &Path, as_json: bool, report: &Report) {
+fn print(manifest: &Manifest, data: &DataSet, out: &Path, as_json: bool, report: &Report) {
     if as_json {
-        let mut output = to_json(manifest, points, out);
+        let mut output = to_json(manifest, &data.points, out);
         let tally = &report.tally;
         output["cells"] = json!(tally.cells);
         output["there"] = json!(tally.found);
@@ -244,8 +247,19 @@ fn print(manifest: &Manifest, points: &[PointSummary], out: &Path, as_json: bool
         say!("{}", pretty(&output));
         return;
     }
-    say_part!("{}", show::points(manifest, points));
+    say_part!("{}", show::points(manifest, &data.points));
+    show_warnings_of_runs(manifest, data);
     wrote_sweep(out);
+}
+
+/// Doubts about numbers of the table, which no plan could have been warned of.
+fn show_warnings_of_runs(manifest: &Manifest, data: &DataSet) {
+    let codes = [Code::NotSettled, Code::HeldUp].map(Code::name);
+    let is_doubt = |warning: &str| codes.iter().any(|code| warning.starts_with(code));
+    let doubts = data.warnings.iter().filter(|(_, warning)| is_doubt(warning));
+    for line in sweep_warnings(manifest, &doubts.cloned().collect::<Vec<_>>()) {
+        complain!("⚠ {line}");
+    }
 }
 
 fn ids(cells: &[Damaged]) -> Value {

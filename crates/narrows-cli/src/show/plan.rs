@@ -70,6 +70,9 @@ pub fn facts(facts: &Facts) -> String {
         text += &indented(&table);
     }
     text += &stops(&facts.stops);
+    if facts.cards_isolate {
+        text += "  network cards isolate flows as switches do; isolation.hosts = false leaves them out\n";
+    }
     let ratio =
         |of: &Oversubscription| format!("{} {}:1", of.class, number((of.ratio * 100.0).round() / 100.0));
     let ratios: Vec<_> = facts.oversubscription.iter().map(ratio).collect();

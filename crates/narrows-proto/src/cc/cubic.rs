@@ -211,8 +211,10 @@ impl Cubic {
         epoch.w_est += alpha * acked / cwnd;
         let friendly = epoch.cubic(c, t) < epoch.w_est;
         let grown = if friendly { cwnd.max(epoch.w_est) } else { cwnd + (target - cwnd) / cwnd * acked };
-        let least = if w_max.is_none() { cwnd + f64::from(self.least_growth) * acked } else { cwnd };
-        self.state.cwnd = grown.max(least);
+        self.state.cwnd = grown;
+        if w_max.is_none() {
+            self.state.cwnd = grown.max(cwnd + f64::from(self.least_growth) * acked);
+        }
     }
 
     fn reduce(&mut self, flight_size: Bytes) {

@@ -125,7 +125,7 @@ static COUNTERS: Counters = Counters {
         Counter::new(
             Ports(|port| port.isolation.refused),
             "",
-            "Flows that were not isolated because the table of the port was full.",
+            "Times that a packet would have had its flow isolated, and the table of the port was full.",
         )
         .activity("isolation refused: table full")
         .column("refused_flows"),

@@ -25,6 +25,8 @@ pub struct Facts {
     pub ports: Vec<PortFacts>,
     /// Links whose switches stop them, those of one class, rate and thresholds together.
     pub stops: Vec<StopFacts>,
+    /// Switches isolate flows, and network cards of hosts take part.
+    pub cards_isolate: bool,
     /// Classes of switches with links down and up.
     pub oversubscription: Vec<Oversubscription>,
 }
@@ -99,7 +101,12 @@ impl Plan {
         let (ports, oversubscription) =
             (port_facts(network, packet, &longest), oversubscription(&network.topology));
         let stops = stop_facts(network, packet);
-        Facts { groups, ports, stops, oversubscription }
+        let cards_isolate = network
+            .switches
+            .iter()
+            .flatten()
+            .any(|switch| switch.isolation.as_ref().is_some_and(|own| own.hosts));
+        Facts { groups, ports, stops, cards_isolate, oversubscription }
     }
 }
 

@@ -34,6 +34,7 @@ impl Plan {
             "groups": self.groups.iter().map(group).collect::<Vec<_>>(),
             "ports": facts.ports,
             "stops": facts.stops,
+            "cards_isolate": facts.cards_isolate,
             "oversubscription": facts.oversubscription,
             "memory_bytes": self.memory(1).get(),
             "warnings": self.told().map(|w| json!({ "code": w.code.name(), "message": w.message })).collect::<Vec<_>>(),

@@ -54,15 +54,24 @@ fn rows(manifest: &Manifest, store: &Store) -> Checked<Vec<Row>> {
     Err(Diagnostic::error(Code::MissingCells, message).help(help).into())
 }
 
+/// A data set that has been written.
+#[derive(Debug)]
+pub struct DataSet {
+    /// Points with their metrics.
+    pub points: Vec<PointSummary>,
+    /// Warnings of the runs, each with the number of its point in the manifest.
+    pub warnings: Vec<(usize, String)>,
+}
+
 /// Writes the data set: `summary.parquet` and one file for each table.
 ///
 /// # Errors
 /// If cells are missing or cannot be read, or something cannot be written.
-pub fn assemble(manifest: &Manifest, store: &Store) -> Checked<Vec<PointSummary>> {
+pub fn assemble(manifest: &Manifest, store: &Store) -> Checked<DataSet> {
     let rows = rows(manifest, store)?;
     let staging = tempfile::Builder::new().prefix("data-").tempdir_in(store.staging());
     let staging = staging.map_err(|error| cannot_write(store.folder(), &error))?;
-    let metrics = Metrics::read(&rows, store)?;
+    let mut metrics = Metrics::read(&rows, store)?;
     let maker = Maker { manifest, store, rows: &rows, staging: staging.path() };
     maker.summary(&metrics)?;
     let written = TABLES.par_iter().map(|info| Ok(maker.table(info)?.then_some(info.name)));
@@ -78,7 +87,8 @@ pub fn assemble(manifest: &Manifest, store: &Store) -> Checked<Vec<PointSummary>
     for name in written.into_iter().flatten().chain([SUMMARY]) {
         place(name).map_err(|error| cannot_write(store.folder(), &error))?;
     }
-    Ok(summarize(manifest, &rows, &metrics))
+    let points = summarize(manifest, &rows, &metrics);
+    Ok(DataSet { points, warnings: std::mem::take(&mut metrics.warnings) })
 }
 
 struct Maker<'a> {

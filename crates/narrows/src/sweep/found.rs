@@ -32,6 +32,9 @@ pub struct Found {
     first: Vec<usize>,
 }
 
+/// Keys that name the form of a value: `k = { bytes = "30 kB" }`.
+const FORMS: [&str; 4] = ["bytes", "constant", "fixed", "per"];
+
 /// A cell that is wanted and not there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Absent {
@@ -138,9 +141,13 @@ fn wanted(manifest: &Manifest, store: &Store) -> Checked<(Vec<Row>, Vec<Absent>)
 }
 
 impl Manifest {
-    /// Names of its axes in few words: the last keys of those that are paths, where these are different.
+    /// Names of its axes in few words: the last keys of those that are paths, where these are different. A key that only names the form of
+    /// a value says nothing without the one before it.
     pub fn short_axes(&self) -> Vec<String> {
-        let last = |axis: &str| axis.rsplit('.').next().unwrap_or_default().to_owned();
+        let last = |axis: &str| {
+            let mut keys = axis.rsplit('.').filter(|key| !FORMS.contains(key));
+            keys.next().unwrap_or(axis).to_owned()
+        };
         let is_clear = |key: &str| self.axes.iter().filter(|axis| last(axis) == key).count() == 1;
         let short = |axis: &String| Some(last(axis)).filter(|key| is_clear(key));
         self.axes.iter().map(|axis| short(axis).unwrap_or_else(|| axis.clone())).collect()

@@ -7,7 +7,7 @@ use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use super::complete::{damaged_cells, warn_of_cells};
 use super::manifest::KeptInput;
 use super::trouble::Trouble;
-use super::{Attached, Damaged, Health, Manifest, PointSummary, Store, Supplies, assemble};
+use super::{Attached, Damaged, DataSet, Health, Manifest, Store, Supplies, assemble};
 use crate::diagnostic::{Checked, Code, Diagnostic};
 use crate::inputs;
 
@@ -17,7 +17,7 @@ pub struct Merged {
     /// The sweep as requested.
     pub manifest: Manifest,
     /// Metrics of its points.
-    pub points: Vec<PointSummary>,
+    pub data: DataSet,
     /// Cells that are damaged in one folder and were taken from another.
     pub damaged: Vec<Damaged>,
     /// Number of cells without checksums, as an older version wrote them.
@@ -51,13 +51,13 @@ pub fn merge(folders: &[PathBuf], out: &Path) -> Checked<Merged> {
     let (sound, lost): (Vec<_>, Vec<_>) = found.into_iter().partition(|cell| cell.sound);
     let lost: Vec<Damaged> = lost.into_iter().filter_map(|cell| cell.damaged).collect();
     // Cells beyond those that are enough may be damaged: nobody needs them.
-    let points = assemble(&manifest, &store).map_err(|rejection| match rejection.0.first() {
+    let data = assemble(&manifest, &store).map_err(|rejection| match rejection.0.first() {
         Some(first) if first.code == Code::MissingCells && !lost.is_empty() => refuse(&lost).into(),
         _ => rejection,
     })?;
     let unverified = sound.iter().filter(|cell| cell.unverified).count() as u64;
     let damaged = sound.into_iter().filter_map(|cell| cell.damaged).collect();
-    Ok(Merged { manifest, points, damaged, unverified })
+    Ok(Merged { manifest, data, damaged, unverified })
 }
 
 impl Merged {

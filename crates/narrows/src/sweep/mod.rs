@@ -37,7 +37,7 @@ pub use campaign::{Campaign, Failure, Settings, Tally, Want};
 pub use cells::Estimated;
 pub use change::{Axis, Change, Step};
 pub use complete::{Damaged, Health};
-pub use dataset::assemble;
+pub use dataset::{DataSet, assemble};
 pub use found::{Absent, Found, stored_points};
 #[cfg(test)]
 pub(crate) use found::{MadeUp, made_up};

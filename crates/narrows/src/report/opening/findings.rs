@@ -30,6 +30,8 @@ pub struct GroupFinding {
     pub changes: Vec<Change>,
     /// Metrics of which no difference is shown.
     pub same: Vec<String>,
+    /// Metrics that differ and cannot be compared: they are 0 in some seeds, so there is no interval of their ratio.
+    pub open: Vec<String>,
 }
 
 /// A metric that differs.
@@ -42,14 +44,23 @@ pub struct Change {
 }
 
 impl GroupFinding {
+    fn of(name: &str) -> Self {
+        Self { name: name.into(), changes: Vec::new(), same: Vec::new(), open: Vec::new() }
+    }
+
     /// All of it as one sentence.
     pub fn sentence(&self) -> String {
         let changes = self.changes.iter().map(|change| change.text.clone());
-        changes.chain(self.same_text()).collect::<Vec<_>>().join("; ")
+        changes.chain(self.rest()).collect::<Vec<_>>().join("; ")
     }
 
-    fn same_text(&self) -> Option<String> {
-        (!self.same.is_empty()).then(|| format!("no difference shown in {}", self.same.join(", ")))
+    /// The metrics that no change is shown of, in words.
+    fn rest(&self) -> impl Iterator<Item = String> {
+        let of = |metrics: &[String], what: &str| {
+            (!metrics.is_empty()).then(|| format!("{what} {}", metrics.join(", ")))
+        };
+        let open = of(&self.open, "not compared, as some seeds have 0:");
+        of(&self.same, "no difference shown in").into_iter().chain(open)
     }
 }
 
@@ -57,6 +68,7 @@ impl GroupFinding {
 enum Said {
     Change(Change),
     Same,
+    Open,
     Nothing,
 }
 
@@ -68,7 +80,7 @@ pub(super) fn findings(cells: &[Cell], Summary(groups): &Summary) -> Vec<Finding
             name: cells[index].name.clone(),
             base: cells[0].name.clone(),
             remark,
-            groups: groups.filter(|group| !group.changes.is_empty() || !group.same.is_empty()).collect(),
+            groups: groups.filter(|group| !group.sentence().is_empty()).collect(),
         }
     };
     (1..cells.len()).map(finding).collect()
@@ -86,13 +98,14 @@ fn remark(base: &Cell, cell: &Cell) -> Option<&'static str> {
 }
 
 fn of_group(SummaryGroup { name, rows }: &SummaryGroup, cell: usize) -> GroupFinding {
-    let mut found = GroupFinding { name: name.clone(), changes: Vec::new(), same: Vec::new() };
+    let mut found = GroupFinding::of(name);
     for row in rows {
         match said(row, cell) {
             Said::Change(change) => found.changes.push(change),
             // Seeds draw the same traffic in all cells.
             Said::Same if row.metric == "offered_fraction" => {}
             Said::Same => found.same.push(named(row, cell)),
+            Said::Open => found.open.push(named(row, cell)),
             Said::Nothing => {}
         }
     }
@@ -121,7 +134,8 @@ fn said(row: &SummaryRow, cell: usize) -> Said {
         (Some(one), None) | (None, Some(one)) => !never(one),
     };
     if !apart {
-        return Said::Same;
+        let equal = base.zip(own).is_none_or(|(base, own)| base.range == own.range);
+        return if equal { Said::Same } else { Said::Open };
     }
     let value = |found: Option<&Estimate>| found.map_or("none".into(), |_| with_interval(found, ""));
     Said::Change(Change { text: format!("{name} {} instead of {}", value(own), value(base)), verdict: None })
@@ -231,7 +245,7 @@ mod tests {
             "timeouts (whole run) 2 [0.357, 11.2] instead of 0"
         );
         let sometimes = sentence("timeouts", [0.0, 0.0, 1.0], [0.0; 3]);
-        assert_eq!(sometimes, "no difference shown in timeouts (whole run)");
+        assert_eq!(sometimes, "not compared, as some seeds have 0: timeouts (whole run)");
     }
 
     #[test]

@@ -108,7 +108,7 @@ pub fn sweep_page(found: &Found, options: &SweepOptions) -> Checked<String> {
         size: manifest.size(),
         axes: axis_texts(manifest),
         cells: [cells.len() + absent.len(), cells.len(), failed.len()],
-        warnings: shortened(manifest, warnings),
+        warnings: sweep_warnings(manifest, warnings),
         set: &manifest.written.set,
         scenario: &manifest.written.scenario,
         differences: differences(found, &axes, &chosen, &across),
@@ -146,8 +146,8 @@ fn axis_texts(manifest: &Manifest) -> Vec<AxisText<'_>> {
     texts
 }
 
-/// The first warnings, and how many more there are.
-fn shortened(manifest: &Manifest, warnings: &[(usize, String)]) -> Vec<String> {
+/// The first kinds of warnings of runs, each with the number of its point, and how many more there are.
+pub fn sweep_warnings(manifest: &Manifest, warnings: &[(usize, String)]) -> Vec<String> {
     let kinds = of_a_kind(warnings.iter().map(|(point, text)| (*point, text.as_str())));
     let more = kinds.len().saturating_sub(WARNINGS);
     let text =

@@ -80,7 +80,7 @@ fn run_whole(sweep: &Arc<Sweep>, out: &Path, jobs: usize) -> Vec<PointSummary> {
 fn make(sweep: &Sweep, out: &Path) -> Vec<PointSummary> {
     let manifest = manifest(sweep);
     let store = Store::open(out, &manifest).unwrap_or_else(|error| panic!("{error}"));
-    assemble(&manifest, &store).unwrap_or_else(|error| panic!("{error}"))
+    assemble(&manifest, &store).unwrap_or_else(|error| panic!("{error}")).points
 }
 
 /// All files below a folder with their content.
