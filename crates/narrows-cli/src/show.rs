@@ -7,12 +7,13 @@ mod twin;
 pub use self::events::events;
 pub use self::twin::twin;
 use comfy_table::{CellAlignment, Table, presets};
+use narrows::diagnostic::Code;
 use narrows::fidelity::Fidelity;
 use narrows::numbers::with_interval;
 use narrows::plan::Plan;
-use narrows::report::{Cell, Difference, Opening, Summary};
+use narrows::report::{Cell, Difference, Opening, Summary, sweep_warnings};
 use narrows::repro::Reproduction;
-use narrows::sweep::{Manifest, Overview, OverviewRow, PointSummary, overview};
+use narrows::sweep::{DataSet, Manifest, Overview, OverviewRow, PointSummary, overview};
 use narrows::visible::{markdown_cell, visible};
 use narrows_proto::units::Span;
 use serde_json::Value;
@@ -100,6 +101,15 @@ pub fn opening(Opening { differences, findings, .. }: &Opening) -> String {
         }
     }
     text
+}
+
+/// Doubts about numbers of points, which no plan could have been warned of, in a line each.
+pub fn doubts(manifest: &Manifest, data: &DataSet) -> Vec<String> {
+    let codes = [Code::NotSettled, Code::HeldUp].map(Code::name);
+    let is_doubt = |warning: &str| codes.iter().any(|code| warning.starts_with(code));
+    let doubts = data.warnings.iter().filter(|(_, warning)| is_doubt(warning));
+    let lines = sweep_warnings(manifest, &doubts.cloned().collect::<Vec<_>>());
+    lines.into_iter().map(|line| format!("⚠ {line}")).collect()
 }
 
 /// More points than this are not shown.

@@ -1,9 +1,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use narrows::diagnostic::{Checked, Code, Diagnostic};
+use narrows::diagnostic::{Checked, Diagnostic};
 use narrows::plan::available_memory;
-use narrows::report::sweep_warnings;
 use narrows::sweep::{
     self, Campaign, Damaged, DataSet, Manifest, Merged, PointSummary, Report, Settings, Shard, Store, Sweep,
     Want,
@@ -95,7 +94,7 @@ pub(crate) fn merge(arguments: &args::Merge) -> Checked<Status> {
     } else {
         say!("{}", headline(&manifest));
         say_part!("{}", show::points(&manifest, &data.points));
-        show_warnings_of_runs(&manifest, &data);
+        show::doubts(&manifest, &data).iter().for_each(|line| complain!("{line}"));
         wrote_sweep(&arguments.out);
     }
     Ok(Status::Done)
@@ -248,18 +247,8 @@ fn print(manifest: &Manifest, data: &DataSet, out: &Path, as_json: bool, report:
         return;
     }
     say_part!("{}", show::points(manifest, &data.points));
-    show_warnings_of_runs(manifest, data);
+    show::doubts(manifest, data).iter().for_each(|line| complain!("{line}"));
     wrote_sweep(out);
-}
-
-/// Doubts about numbers of the table, which no plan could have been warned of.
-fn show_warnings_of_runs(manifest: &Manifest, data: &DataSet) {
-    let codes = [Code::NotSettled, Code::HeldUp].map(Code::name);
-    let is_doubt = |warning: &str| codes.iter().any(|code| warning.starts_with(code));
-    let doubts = data.warnings.iter().filter(|(_, warning)| is_doubt(warning));
-    for line in sweep_warnings(manifest, &doubts.cloned().collect::<Vec<_>>()) {
-        complain!("⚠ {line}");
-    }
 }
 
 fn ids(cells: &[Damaged]) -> Value {
