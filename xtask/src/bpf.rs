@@ -1,40 +1,21 @@
 //! Programs of narrows-bpf for the kernel: compiled by clang, and kept beside their source.
 
-use std::path::Path;
-
 use anyhow::{Context, Result};
 use xshell::{Shell, cmd};
+
+#[path = "../../crates/narrows-bpf/tests/recipe/mod.rs"]
+mod recipe;
 
 const FOLDER: &str = "crates/narrows-bpf/bpf";
 
 /// Compiles all programs, and notes by which compiler, of which sources.
 pub(crate) fn run(shell: &Shell) -> Result<()> {
-    let _folder = shell.push_dir(FOLDER);
-    let version = cmd!(shell, "clang --version").read().context("clang compiles them: install it")?;
-    let version = version.lines().next().unwrap_or_default();
-    let mut files = shell.read_dir(".")?;
-    files.sort();
-    let mut sources = blake3::Hasher::new();
-    for path in files {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if !is_source(&path) {
-            continue;
-        }
-        sources.update(name.as_bytes()).update(&shell.read_binary_file(&path)?);
-        if let Some(program) = name.strip_suffix(".c").filter(|name| name.ends_with(".bpf")) {
-            cmd!(shell, "clang @flags.txt -c {name} -o {program}.o").run()?;
-            // Types stay (BTF), what debuggers read goes.
-            cmd!(shell, "llvm-strip -g {program}.o").run().context("llvm-strip comes with llvm")?;
-        }
-    }
-    shell.write_file("made.txt", format!("{version}\n{}\n", sources.finalize()))?;
+    let folder = shell.current_dir().join(FOLDER);
+    let compiler = recipe::compiler().context("clang compiles them: install it")?;
+    let sources = recipe::sources(&folder)?;
+    recipe::compile(&folder, &sources, &folder).context("clang and llvm-strip make them (clang, llvm)")?;
+    shell.write_file(folder.join("made.txt"), format!("{compiler}\n{}\n", recipe::hash(&sources)?))?;
     Ok(())
-}
-
-/// Programs, headers and flags are; the library for tests is not.
-fn is_source(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    name.ends_with(".bpf.c") || name.ends_with(".h") || name == "flags.txt"
 }
 
 /// Lints and tests what loads controls, where libbpf can be built.

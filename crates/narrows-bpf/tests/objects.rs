@@ -1,8 +1,12 @@
 //! The compiled programs belong to their sources.
 
+mod recipe;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use recipe::{compile, compiler, hash, sources};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("bpf")
@@ -15,49 +19,26 @@ fn made() -> (String, String) {
     (compiler.to_owned(), sources.to_owned())
 }
 
-fn sources() -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder()).expect("it is there").flatten().map(|entry| entry.path());
-    let is_source = |path: &PathBuf| {
-        let name = path.file_name().expect("a name").to_string_lossy();
-        name.ends_with(".bpf.c") || name.ends_with(".h") || name == "flags.txt"
-    };
-    let mut sources: Vec<_> = entries.filter(is_source).collect();
-    sources.sort();
-    sources
-}
-
 #[test]
 fn programs_were_made_of_these_sources() {
-    let mut hash = blake3::Hasher::new();
-    for path in sources() {
-        let name = path.file_name().expect("a name").to_string_lossy();
-        hash.update(name.as_bytes()).update(&fs::read(&path).expect("it can be read"));
-    }
-    assert_eq!(hash.finalize().to_string(), made().1, "cargo xtask bpf makes them anew");
+    let sources = sources(&folder()).expect("they are there");
+    assert_eq!(hash(&sources).expect("they can be read"), made().1, "cargo xtask bpf makes them anew");
 }
 
 #[test]
 fn the_same_compiler_makes_the_same_programs() {
-    let version = Command::new("clang").arg("--version").output();
-    let version =
-        version.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
     let can_strip = Command::new("llvm-strip").arg("--version").output().is_ok();
-    if version.lines().next() != Some(&*made().0) || !can_strip {
+    if compiler().ok().as_ref() != Some(&made().0) || !can_strip {
         eprintln!("skipped: no {} here, or no llvm-strip", made().0);
         return;
     }
     let out = tempfile::tempdir().expect("a folder");
-    for source in sources().iter().filter(|path| path.extension() == Some("c".as_ref())) {
-        let name = source.file_name().expect("a name").to_string_lossy().replace(".bpf.c", ".bpf.o");
-        let object = out.path().join(&name);
-        let run = |command: &mut Command| {
-            assert!(command.current_dir(folder()).status().expect("it starts").success());
-        };
-        let source = source.file_name().expect("a name");
-        run(Command::new("clang").args(["@flags.txt", "-c"]).arg(source).arg("-o").arg(&object));
-        run(Command::new("llvm-strip").arg("-g").arg(&object));
+    let sources = sources(&folder()).expect("they are there");
+    let names = compile(&folder(), &sources, out.path()).expect("they compile");
+    assert!(!names.is_empty());
+    for name in names {
         let [new, stored] =
-            [object, folder().join(&name)].map(|path| fs::read(path).expect("it can be read"));
+            [out.path(), &folder()].map(|place| fs::read(place.join(&name)).expect("it is there"));
         assert!(new == stored, "cargo xtask bpf makes {name} anew");
     }
 }
