@@ -113,7 +113,7 @@ pub fn scenario(data: &mut [u8], size: usize, seed: u32) -> Option<usize> {
 }
 
 /// One change to a text that is not empty.
-pub fn changed(text: &str, random: &mut Random) -> String {
+fn changed(text: &str, random: &mut Random) -> String {
     match random.below(10) {
         0 => {
             let mut lines: Vec<_> = text.split_inclusive('\n').collect();

@@ -1,17 +1,20 @@
 //! Promises that hold for every input, tried with seeds of the fuzzing targets and a few changes to each. `cargo xtask fuzz` goes further.
 
-#[allow(dead_code, unreachable_pub, reason = "it is a library of its own")]
+#[allow(unreachable_pub, reason = "it is a library of its own")]
 #[path = "../../../../fuzz/src/lib.rs"]
 mod targets;
 
 use std::fs;
 use std::path::Path;
 
-use targets::mutate::{Random, changed};
+use targets::mutate::{self, Random};
 
 /// Each input is changed so often, by up to so many changes.
 const TIMES: u64 = 8;
 const CHANGES: usize = 4;
+
+/// Changed settings may be twice as long, and so much longer.
+const ROOM: usize = 1000;
 
 /// Feeds every file of these folders of the project, and changes to it.
 fn feed(folders: &[&str], check: impl Fn(&[u8]), change: impl Fn(&[u8], &mut Random) -> Vec<u8>) {
@@ -51,11 +54,14 @@ fn texts(check: impl Fn(&str)) -> impl Fn(&[u8]) {
     move |input| _ = std::str::from_utf8(input).map(&check)
 }
 
-/// Half of the time a value, a name or a line is changed.
+/// As libFuzzer changes settings, or bytes of them where it would go its own way.
 fn settings_changed(input: &[u8], random: &mut Random) -> Vec<u8> {
-    match std::str::from_utf8(input) {
-        Ok(text) if !text.is_empty() && random.below(2) == 0 => changed(text, random).into_bytes(),
-        _ => bytes_changed(input, random),
+    let seed = random.below(1 << 32) as u32;
+    let mut changed = input.to_vec();
+    changed.resize(2 * input.len() + ROOM, 0);
+    match mutate::scenario(&mut changed, input.len(), seed) {
+        Some(len) => changed[..len].to_vec(),
+        None => bytes_changed(input, random),
     }
 }
 
