@@ -112,7 +112,10 @@ impl Parameters {
 
     /// Name of the control in scenarios.
     pub fn control(&self) -> &'static str {
-        Self::CONTROLS[usize::from(matches!(self, Self::Dctcp(_)))]
+        match self {
+            Self::Gemini(_) => "gemini",
+            Self::Dctcp(_) => "dctcp",
+        }
     }
 
     /// Connections use marks.

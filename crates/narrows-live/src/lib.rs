@@ -33,6 +33,7 @@ pub use self::assignment::available as available_controls;
 use self::fabric::Fabric;
 use self::host::RealHost;
 pub use self::machine::{Part, parts};
+pub use self::own::BUILD as BUILD_WITH_CONTROLS;
 use self::sockets::Sockets;
 use self::ways::Ways;
 

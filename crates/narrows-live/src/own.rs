@@ -6,6 +6,9 @@ use narrows::diagnostic::{Code, Diagnostic};
 use narrows_proto::cc::Config;
 use narrows_proto::units::{BitRate, Bytes};
 
+/// Makes a narrows that has them.
+pub const BUILD: &str = "cargo install --path crates/narrows-cli --features bpf";
+
 /// Names of these controls in scenarios.
 pub(crate) const CONTROLS: [&str; 2] = ["gemini", "dctcp"];
 
@@ -91,8 +94,6 @@ mod imp {
 #[cfg(not(feature = "bpf"))]
 mod imp {
     use super::*;
-
-    const BUILD: &str = "cargo install --path crates/narrows-cli --features bpf";
 
     /// There are none.
     #[derive(Debug, Default)]

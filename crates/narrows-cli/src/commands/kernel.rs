@@ -146,7 +146,10 @@ mod loaded {
     use super::*;
 
     fn missing() -> Checked<Status> {
-        let message = "this narrows loads no controls: cargo install --path crates/narrows-cli --features bpf makes one that does";
+        let message = format!(
+            "this narrows loads no controls: {} makes one that does",
+            narrows_live::BUILD_WITH_CONTROLS
+        );
         Err(Diagnostic::error(Code::NoLiveMachine, message)
             .help("libelf, zlib and make are needed to build it")
             .into())
