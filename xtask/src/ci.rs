@@ -71,13 +71,13 @@ pub(crate) fn all(shell: &Shell) -> Result<()> {
 /// If something is missing, or cannot be built. The step that needs it says the same.
 pub(crate) fn ahead(shell: &Shell) -> Result<()> {
     guide::environment(shell)?;
-    python::environment(shell)?;
+    let python = python::environment(shell)?;
     target::narrows(shell, &["--release"])?;
     playground::ahead(shell)?;
     for benchmark in instructions::BENCHMARKS {
         instructions::build(shell, benchmark)?;
     }
-    python::build(shell)?;
+    python::build(shell, &python)?;
     Ok(())
 }
 

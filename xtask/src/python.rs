@@ -57,8 +57,8 @@ pub(crate) fn environment(shell: &Shell) -> Result<PathBuf> {
 
 /// Builds the wheel that is tested: with assertions, and without optimization across crates, which takes longer than all tests. Wheels as
 /// users get them are made and tried by `cargo xtask dist`.
-pub(crate) fn build(shell: &Shell) -> Result<()> {
-    let (python, folder) = (environment(shell)?, folder(shell)?);
+pub(crate) fn build(shell: &Shell, python: &Path) -> Result<()> {
+    let folder = folder(shell)?;
     let (wheels, target) = (folder.join("wheels"), folder.join("build"));
     shell.remove_path(&wheels)?;
     // Features of its dependencies differ from those of the tests, so nothing can be shared; this way neither waits for the other.
@@ -69,7 +69,7 @@ pub(crate) fn build(shell: &Shell) -> Result<()> {
 
 /// Builds the wheel and puts it where the environment finds it.
 fn install(shell: &Shell, python: &Path) -> Result<()> {
-    build(shell)?;
+    build(shell, python)?;
     let wheel = wheel_in(shell, &folder(shell)?.join("wheels"))?;
     cmd!(
         shell,
