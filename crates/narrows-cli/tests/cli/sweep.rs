@@ -190,3 +190,24 @@ fn ctrl_c_keeps_finished_cells() {
         text(&output.stderr)
     );
 }
+
+#[test]
+fn a_sweep_says_that_a_goodput_of_its_table_still_trends() {
+    // Reno on 50 Mb/s and 100 ms gains a segment in each round trip for 20 s.
+    let scenario = r#"
+version = 2
+name = "slow"
+stop.after = "20 s"
+measure.from = "4 s"
+topology.dumbbell = { hosts = 1, host_rate = "1 Gb/s", bottleneck_rate = "50 Mb/s", host_delay = "1 us", bottleneck_delay = "50 ms" }
+switches.default = { buffer = { size = "100 kB", sharing = "per_port" } }
+traffic = [{ name = "long", pattern.long_lived = { flows = 1 }, cc = { reno = {} } }]
+"#;
+    let sweep = "name = \"try\"\nscenario = \"slow.toml\"\n[grid]\n\"traffic.long.cc.reno.ecn\" = [false]\n";
+    let place = holding(&[("slow.toml", scenario), ("sweep.toml", sweep)]);
+    let said = |arguments: &[&str]| text(&narrows(&place, arguments).stderr);
+    let of_sweep = said(&["sweep", "sweep.toml", "--out", "out", "--quiet"]);
+    assert!(of_sweep.contains("⚠ N0202: the goodput of traffic \"long\" still rises"), "{of_sweep}");
+    let of_merge = said(&["merge", "out", "--out", "merged"]);
+    assert!(of_merge.contains("⚠ N0202: "), "{of_merge}");
+}

@@ -234,6 +234,16 @@ mod tests {
     use crate::templates;
 
     #[test]
+    fn an_axis_has_the_name_of_its_setting_where_no_other_has_it() {
+        let names = |axes: &[&str]| made_up(axes, &[]).manifest.short_axes();
+        let pfc = "switches.default.pfc";
+        assert_eq!(names(&[&format!("{pfc}.xoff.fixed"), "control"]), ["xoff", "control"]);
+        assert_eq!(names(&["switches.tor.marking.step.k.bytes"]), ["k"]);
+        let both = ["traffic.a.pattern.poisson.load", "traffic.b.pattern.poisson.load"];
+        assert_eq!(names(&both), both);
+    }
+
+    #[test]
     fn a_failed_cell_keeps_its_reason_until_it_has_been_run() {
         let place = tempfile::tempdir().unwrap();
         let grid = Map::from_iter([("stop.after".to_owned(), json!(["4 ms", "8 ms"]))]);
