@@ -1,4 +1,4 @@
-//! How the programs for the kernel are made of their sources: for the chore that makes them (`cargo xtask bpf`), and for the tests
+//! Recipe by which programs for the kernel are made of their sources: for the chore that makes them (`cargo xtask bpf`), and for tests
 //! that hold them to it.
 
 use std::ffi::OsStr;
