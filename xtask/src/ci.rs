@@ -57,11 +57,12 @@ pub(crate) fn all(shell: &Shell) -> Result<()> {
         let began = Instant::now();
         step(shell).with_context(|| format!("{name} failed"))?;
         times.push(format!("{name} {} s", began.elapsed().as_secs()));
+        eprintln!("passed: {}", times.join(", "));
     }
     if let Ok(mut ahead) = ahead {
         ahead.wait()?;
     }
-    eprintln!("everything holds: {}", times.join(", "));
+    eprintln!("everything holds");
     Ok(())
 }
 

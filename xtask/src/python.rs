@@ -55,22 +55,35 @@ pub(crate) fn environment(shell: &Shell) -> Result<PathBuf> {
     environment::prepare(shell, &folder(shell)?.join("venv"), REQUIREMENTS)
 }
 
+/// Builds the wheel ahead of the step that needs it.
+pub(crate) fn build(shell: &Shell, python: &Path) -> Result<()> {
+    let _alone = environment::alone(&wheels(shell)?)?;
+    wheel(shell, python)?;
+    Ok(())
+}
+
 /// Builds the wheel that is tested: with assertions, and without optimization across crates, which takes longer than all tests. Wheels as
 /// users get them are made and tried by `cargo xtask dist`.
-pub(crate) fn build(shell: &Shell, python: &Path) -> Result<()> {
-    let folder = folder(shell)?;
-    let (wheels, target) = (folder.join("wheels"), folder.join("build"));
+fn wheel(shell: &Shell, python: &Path) -> Result<PathBuf> {
+    let wheels = wheels(shell)?;
+    let target = wheels.with_file_name("build");
     shell.remove_path(&wheels)?;
     // Features of its dependencies differ from those of the tests, so nothing can be shared; this way neither waits for the other.
     cmd!(shell, "{python} -m maturin build --quiet --out {wheels} --target-dir {target}")
         .run()
-        .context("the Python package could not be built")
+        .context("the Python package could not be built")?;
+    wheel_in(shell, &wheels)
+}
+
+/// Where the wheel goes. Two builds of it at once take each other's files away.
+fn wheels(shell: &Shell) -> Result<PathBuf> {
+    Ok(folder(shell)?.join("wheels"))
 }
 
 /// Builds the wheel and puts it where the environment finds it.
 fn install(shell: &Shell, python: &Path) -> Result<()> {
-    build(shell, python)?;
-    let wheel = wheel_in(shell, &folder(shell)?.join("wheels"))?;
+    let _alone = environment::alone(&wheels(shell)?)?;
+    let wheel = wheel(shell, python)?;
     cmd!(
         shell,
         "{python} -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall {wheel}"
