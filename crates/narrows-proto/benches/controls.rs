@@ -237,6 +237,7 @@ impl Connection {
                 delivered: self.delivered - sent.delivered,
                 interval,
                 app_limited: false,
+                ..DeliverySample::default()
             },
             round_start,
             cwnd_limited: self.limited[0] || self.limited[1],

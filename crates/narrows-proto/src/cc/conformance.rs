@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use super::rackcc::{Advice, JumboReport};
 use super::registry::ALGORITHMS;
 use super::{
-    Ack, Cc, Config, Congestion, Controller, DeliverySample, Inside, Limit, MOST_INSIDE, Path, Signal, copa,
-    dctcp, gemini,
+    Ack, Cc, Config, Congestion, Controller, DeliverySample, Inside, Limit, LostSegment, MOST_INSIDE, Path,
+    Signal, copa, dctcp, gemini,
 };
 
 use crate::telemetry::{Hop, Telemetry};
@@ -41,7 +41,12 @@ pub(super) fn ack(acked: Bytes) -> Ack {
         sent: MSS * 10 + acked,
         delivered: acked,
         lost: Bytes::ZERO,
-        delivery: DeliverySample { delivered: MSS * 10, interval: Span::from_us(100), app_limited: false },
+        delivery: DeliverySample {
+            delivered: MSS * 10,
+            interval: Span::from_us(100),
+            app_limited: false,
+            ..DeliverySample::default()
+        },
         round_start: false,
         cwnd_limited: true,
         in_recovery: false,
@@ -61,6 +66,8 @@ enum Event {
     Telemetry(u64, u64),
     /// Report of the switch of its rack, and the rate its destination advertised.
     Rack(JumboReport, BitRate),
+    /// A segment of a flight of so many bytes was lost, with a part of the flight.
+    Lost(u64, f64),
 }
 
 /// The largest product the project promises to survive: 400 Gb/s × 300 ms = 15 GB in flight.
@@ -78,7 +85,12 @@ fn any_ack() -> impl Strategy<Value = Event> {
                 marked: if marked { acked } else { Bytes::ZERO },
                 inflight: Bytes::new(inflight),
                 inflight_before: Bytes::new(inflight) + acked,
-                delivery: DeliverySample { delivered: Bytes::new(inflight), interval: rtt, app_limited },
+                delivery: DeliverySample {
+                    delivered: Bytes::new(inflight),
+                    interval: rtt,
+                    app_limited,
+                    ..DeliverySample::default()
+                },
                 round_start,
                 cwnd_limited,
                 in_recovery,
@@ -114,8 +126,11 @@ fn any_events() -> impl Strategy<Value = Vec<Event>> {
     });
     let rack = (report, 0..1_000_000_000_000_u64);
     let rack = rack.prop_map(|(report, rate)| Event::Rack(report, BitRate::from_bps(rate)));
+    let lost = (MSS.get()..=LARGEST_FLIGHT, 0.0..=1.0);
+    let lost = lost.prop_map(|(inflight, part)| Event::Lost(inflight, part));
     let event = prop_oneof![
         5 => rack,
+        10 => lost,
         40 => any_ack(),
         2 => any_congestion(),
         1 => Just(Event::Cnp),
@@ -150,6 +165,13 @@ fn replay(cc: &mut Cc, events: &[Event], mut check: impl FnMut(&Event, Limit, Li
             }
             Event::Rack(report, destination) => {
                 cc.on_signal(now, &Signal::Rack(Advice { report: Some(report), destination: *destination }));
+            }
+            Event::Lost(inflight, part) => {
+                let inflight = Bytes::new(*inflight);
+                let before = Bytes::from_f64(inflight.as_f64() * part);
+                let (first, size) = (delivered.get(), MSS);
+                let segment = LostSegment { first, size, inflight, lost: before + MSS, app_limited: false };
+                cc.on_signal(now, &Signal::Lost(segment));
             }
             Event::Cnp => {
                 cc.on_signal(now, &Signal::Cnp);

@@ -10,6 +10,7 @@ use crate::telemetry::Telemetry;
 use crate::units::{BitRate, Bytes, Span, Time};
 
 pub mod bbr;
+pub mod bbr3;
 pub mod copa;
 pub mod cubic;
 pub mod custom;
@@ -109,6 +110,9 @@ pub enum Signal<'a> {
     /// Telemetry that switches wrote into the packet that the next acknowledgement answers. Only with
     /// [`TELEMETRY`](Algorithm::TELEMETRY).
     Telemetry(&'a Telemetry),
+    /// A segment was given up as lost; before [`on_congestion`](Controller::on_congestion) and the acknowledgement that proves it. Not
+    /// over [RDMA](crate::rdma).
+    Lost(LostSegment),
     /// The switch of its rack or its destination reported. Only with [`NEEDS_RACK`](Algorithm::NEEDS_RACK).
     Rack(rackcc::Advice<'a>),
 }
@@ -268,6 +272,10 @@ pub struct DeliverySample {
     pub interval: Span,
     /// The sender had nothing more to send at some time of the flight, so the path may be faster than this.
     pub app_limited: bool,
+    /// Payload on its way when the segment was sent, its own included.
+    pub inflight: Bytes,
+    /// Payload given up as lost since it was sent.
+    pub lost: Bytes,
 }
 
 impl DeliverySample {
@@ -275,6 +283,21 @@ impl DeliverySample {
     pub fn rate(&self) -> Option<BitRate> {
         (self.interval > Span::ZERO).then(|| BitRate::per(self.delivered, self.interval))
     }
+}
+
+/// A segment that was given up as lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LostSegment {
+    /// Its first byte.
+    pub first: u64,
+    /// Its payload.
+    pub size: Bytes,
+    /// Payload on its way when it was sent, its own included.
+    pub inflight: Bytes,
+    /// Payload given up as lost since it was sent, its own included.
+    pub lost: Bytes,
+    /// The sender had nothing more to send at some time of its flight.
+    pub app_limited: bool,
 }
 
 /// A sign of congestion.

@@ -322,6 +322,7 @@ registry! {
     gemini: gemini::Gemini in "gemini/mod.rs",
     vegas: vegas::Vegas in "vegas.rs",
     bbr: bbr::Bbr in "bbr/mod.rs",
+    bbr3: bbr3::Bbr3 in "bbr3/mod.rs",
     copa: copa::Copa in "copa/mod.rs",
     pcc_allegro: pcc_allegro::PccAllegro in "pcc_allegro/mod.rs",
     pcc_vivace: pcc_vivace::PccVivace in "pcc_vivace/mod.rs",

@@ -238,7 +238,7 @@ impl Sender {
 
     fn send_new(&mut self, params: &Params, now: Time) -> Poll {
         let len = self.next_len();
-        let snapshot = self.delivery.on_send(now, self.board.inflight());
+        let snapshot = self.delivery.on_send(now, self.board.inflight(), self.board.lost());
         if self.board.is_empty() {
             self.restart_timeout(params, now);
         }
@@ -268,7 +268,7 @@ impl Sender {
     }
 
     fn resend(&mut self, params: &Params, now: Time, number: u64) -> Poll {
-        let snapshot = self.delivery.on_send(now, self.board.inflight());
+        let snapshot = self.delivery.on_send(now, self.board.inflight(), self.board.lost());
         if self.board.is_first(number) {
             // What the timer waits for is on its way again.
             self.restart_timeout(params, now);
@@ -366,7 +366,8 @@ impl Sender {
 
     /// Reports to the controller what was delivered.
     fn digest(&mut self, now: Time, frame: &AckFrame, tally: &Tally, newest: &Sent, inflight_before: Bytes) {
-        let (delivery, round_start) = self.delivery.on_ack(now, tally.acked, newest, self.rtt.min());
+        let (delivery, round_start) =
+            self.delivery.on_ack(now, tally.acked, newest, self.rtt.min(), self.board.lost());
         if round_start {
             self.limited = [false, self.limited[0]];
         }

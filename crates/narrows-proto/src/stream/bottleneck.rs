@@ -50,6 +50,8 @@ pub(crate) struct Sample {
     pub(crate) queue: Bytes,
     /// Segments retransmitted so far.
     pub(crate) retransmissions: u64,
+    /// The `mode` that its control reports.
+    pub(crate) mode: &'static str,
 }
 
 struct Connection {
@@ -236,6 +238,12 @@ impl Run<'_> {
         for (it, samples) in all.iter_mut().zip(&mut self.samples) {
             let delivered = it.sender.delivered();
             let limit = it.sender.limit();
+            let mut mode = "";
+            it.sender.inside(&mut |name, value| {
+                if name == "mode" {
+                    mode = value.word().unwrap_or_default();
+                }
+            });
             samples.push(Sample {
                 at: self.now,
                 cwnd: limit.cwnd,
@@ -245,6 +253,7 @@ impl Run<'_> {
                 rate: BitRate::per(delivered - it.delivered, every),
                 queue: self.queue,
                 retransmissions: it.sender.stats().retransmissions,
+                mode,
             });
             it.delivered = delivered;
         }

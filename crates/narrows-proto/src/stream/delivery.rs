@@ -21,14 +21,14 @@ impl Delivery {
         self.delivered
     }
 
-    /// A segment is about to be sent while `inflight` is on its way.
-    pub(crate) fn on_send(&mut self, now: Time, inflight: Bytes) -> Snapshot {
+    /// A segment is about to be sent while `inflight` is on its way and `lost` was ever given up as lost.
+    pub(crate) fn on_send(&mut self, now: Time, inflight: Bytes, lost: Bytes) -> Snapshot {
         if inflight == Bytes::ZERO {
             self.first_sent_at = now;
             self.delivered_at = now;
         }
         let Self { delivered, delivered_at, first_sent_at, .. } = *self;
-        Snapshot { delivered, delivered_at, first_sent_at }
+        Snapshot { delivered, delivered_at, first_sent_at, inflight, lost }
     }
 
     /// Samples of what is sent from now on are application-limited: nothing is left to send.
@@ -40,14 +40,15 @@ impl Delivery {
         self.app_limited_until > Bytes::ZERO && self.delivered <= self.app_limited_until
     }
 
-    /// `acked` was delivered; `newest` was sent last of it. Returns the sample and whether a round began. A sample over
-    /// less than `min_rtt` counts as none: acknowledgements were reordered (§3.3).
+    /// `acked` was delivered; `newest` was sent last of it; `lost` was ever given up as lost. Returns the sample and whether a round
+    /// began. A sample over less than `min_rtt` counts as none: acknowledgements were reordered (§3.3).
     pub(crate) fn on_ack(
         &mut self,
         now: Time,
         acked: Bytes,
         newest: &Sent,
         min_rtt: Span,
+        lost: Bytes,
     ) -> (DeliverySample, bool) {
         self.delivered += acked;
         self.delivered_at = now;
@@ -60,6 +61,8 @@ impl Delivery {
             delivered: self.delivered - sent.delivered,
             interval: if interval < min_rtt { Span::ZERO } else { interval },
             app_limited: newest.app_limited,
+            inflight: sent.inflight + newest.bytes(),
+            lost: lost - sent.lost,
         };
         let round_start = sent.delivered >= self.round_end;
         if round_start {

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::rack_tlp::RackTlp;
 use super::sent::{Sent, Snapshot, State, Tally};
+use crate::cc::LostSegment;
 use crate::range_set::RangeSet;
 use crate::units::{Bytes, Span, Time};
 
@@ -36,6 +37,13 @@ struct Holes {
     judged: u64,
     /// Retransmissions in the order they were sent, with their time. Void when the segment was retransmitted or lost.
     again: VecDeque<(u64, Time)>,
+}
+
+/// Count of losses noticed at some time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Noticed {
+    entries: usize,
+    lost: Bytes,
 }
 
 impl Scoreboard {
@@ -238,6 +246,27 @@ impl Scoreboard {
         bytes
     }
 
+    /// Losses noticed so far. What [`lost_after`](Self::lost_after) this is known until the next segment is sent.
+    pub(super) fn noticed(&self) -> Noticed {
+        let entries = self.holes.as_ref().map_or(0, |holes| holes.lost.len());
+        Noticed { entries, lost: self.lost }
+    }
+
+    /// Segments noticed to be lost after `noticed`, in this order.
+    pub(super) fn lost_after(&self, noticed: Noticed) -> impl Iterator<Item = LostSegment> {
+        let lost = self.holes.iter().flat_map(move |holes| holes.lost.range(noticed.entries..));
+        lost.filter_map(|number| self.get(*number)).scan(noticed.lost, |lost, sent| {
+            *lost += sent.bytes();
+            Some(LostSegment {
+                first: sent.end - u64::from(sent.len),
+                size: sent.bytes(),
+                inflight: sent.snapshot.inflight + sent.bytes(),
+                lost: *lost - sent.snapshot.lost,
+                app_limited: sent.app_limited,
+            })
+        })
+    }
+
     /// The lost segment to send next: its number and size.
     pub(crate) fn next_lost(&mut self) -> Option<(u64, Bytes)> {
         self.holes.as_ref()?;
@@ -284,5 +313,52 @@ impl Scoreboard {
 
     fn get(&self, number: u64) -> Option<&Sent> {
         self.segments.get(number.checked_sub(self.front)? as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SEGMENT: Bytes = Bytes::new(1000);
+
+    /// Segments of which each is sent a microsecond after the one before.
+    fn sent(segments: u64) -> Scoreboard {
+        let mut board = Scoreboard::new(SEGMENT * 7);
+        for number in 1..=segments {
+            let sent_at = Time::ZERO + Span::from_us(number);
+            let (inflight, lost) = (board.inflight(), board.lost());
+            let snapshot = Snapshot {
+                delivered: Bytes::ZERO,
+                delivered_at: sent_at,
+                first_sent_at: sent_at,
+                inflight,
+                lost,
+            };
+            let (end, len) = (number * SEGMENT.get(), SEGMENT.get() as u32);
+            let (state, app_limited) = (State::InFlight, number == 3);
+            board.push(Sent { end, len, state, retransmitted: false, app_limited, sent_at, snapshot });
+        }
+        board
+    }
+
+    #[test]
+    fn what_is_lost_is_reported_with_the_flight_it_was_part_of_and_all_lost_since() {
+        let mut board = sent(4);
+        let noticed = board.noticed();
+        board.lose_after_timeout(Time::ZERO + Span::from_us(3));
+        let lost: Vec<_> = board.lost_after(noticed).collect();
+        let expected = [(0, 1, 1, false), (1, 2, 2, false), (2, 3, 3, true)].map(
+            |(first, inflight, lost, app_limited)| LostSegment {
+                first: first * SEGMENT.get(),
+                size: SEGMENT,
+                inflight: SEGMENT * inflight,
+                lost: SEGMENT * lost,
+                app_limited,
+            },
+        );
+        assert_eq!(lost, expected);
+        let noticed = board.noticed();
+        assert_eq!(board.lost_after(noticed).count(), 0);
     }
 }

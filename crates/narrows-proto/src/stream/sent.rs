@@ -41,6 +41,10 @@ pub(crate) struct Snapshot {
     pub(super) delivered: Bytes,
     pub(super) delivered_at: Time,
     pub(super) first_sent_at: Time,
+    /// Payload on its way, without this segment.
+    pub(super) inflight: Bytes,
+    /// Payload ever given up as lost.
+    pub(super) lost: Bytes,
 }
 
 /// Data that an acknowledgement delivered.

@@ -41,13 +41,12 @@
 //! leaves the window alone then, so its packet conservation decides, except where the target fell shortly before (in
 //! `PROBE_RTT` or when a high sample expires).
 
-use super::parts::{SplitMix, WindowedMax};
+use super::parts::{Aggregation, SplitMix, WindowedMax};
 use super::{
     Ack, Algorithm, Congestion, Controller, Described, Ecn, Limit, OutOfRange, Path, Ranges, Reporter,
 };
 use crate::units::{BitRate, Bytes, Span, Time, WireTime};
 
-mod aggregation;
 mod machine;
 mod params;
 mod policer;
@@ -58,7 +57,6 @@ mod tests;
 #[cfg(test)]
 mod trajectories;
 
-use aggregation::Aggregation;
 use machine::{FullPipe, Mode};
 pub use params::Params;
 pub use policer::PolicerParams;
@@ -180,7 +178,7 @@ impl Model {
             full: FullPipe::default(),
             recovery: Recovery::new(),
             policer: Policer::new(),
-            aggregation: Aggregation::new(),
+            aggregation: Aggregation::default(),
             held_back: None,
             random: SplitMix::new(path.seed),
             last: Totals { now: Time::ZERO, delivered: Bytes::ZERO, lost: Bytes::ZERO },

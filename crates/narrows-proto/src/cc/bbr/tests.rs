@@ -37,14 +37,24 @@ fn steady(now: Time) -> Ack {
         inflight: MSS * 100,
         inflight_before: MSS * 101,
         delivered: MSS * 1000,
-        delivery: DeliverySample { delivered: MSS * 100, interval: RTT, app_limited: false },
+        delivery: DeliverySample {
+            delivered: MSS * 100,
+            interval: RTT,
+            app_limited: false,
+            ..DeliverySample::default()
+        },
         ..ack(MSS)
     }
 }
 
 /// A round with a sample of `rate`.
 fn round(rate: BitRate) -> Ack {
-    let delivery = DeliverySample { delivered: rate * RTT, interval: RTT, app_limited: false };
+    let delivery = DeliverySample {
+        delivered: rate * RTT,
+        interval: RTT,
+        app_limited: false,
+        ..DeliverySample::default()
+    };
     Ack { round_start: true, delivery, ..steady(at(1)) }
 }
 
@@ -175,7 +185,8 @@ fn drain_ends_when_no_more_than_a_product_is_in_flight() {
 fn the_first_round_trip_time_sets_the_rate_and_later_ones_only_raise_it_in_startup() {
     let mut model = starting();
     assert_eq!(model.pacing, None);
-    let slow = DeliverySample { delivered: MSS, interval: RTT, app_limited: false };
+    let slow =
+        DeliverySample { delivered: MSS, interval: RTT, app_limited: false, ..DeliverySample::default() };
     model.on_ack(&Ack { delivery: slow, ..steady(at(10)) });
     // 10 segments in 10 ms are 8 Mb/s; ·2.885·0.99·1.09. The sample alone would give a tenth of it.
     let expected = 8e6 * 2.885 * 0.99 * 1.09;
@@ -260,7 +271,8 @@ fn holding() -> Model {
 /// Four in flight, the newest sent after `sent_after` segments had been delivered of `delivered`.
 fn held(ms: u64, sent_after: u64, delivered: u64) -> Ack {
     let sample = MSS * (delivered - sent_after);
-    let delivery = DeliverySample { delivered: sample, interval: RTT, app_limited: false };
+    let delivery =
+        DeliverySample { delivered: sample, interval: RTT, app_limited: false, ..DeliverySample::default() };
     Ack { delivered: MSS * delivered, inflight: MSS * 4, delivery, ..steady(at(ms)) }
 }
 
@@ -360,8 +372,12 @@ fn a_recovery_conserves_packets_for_a_round_then_grows_and_returns_to_the_window
     model.on_congestion(at(1), Congestion::Loss { flight_size: MSS * 102 });
     assert_eq!(model.cwnd, MSS * 204);
     let repair = |sent_after: u64, delivered: u64, inflight: u64| {
-        let delivery =
-            DeliverySample { delivered: MSS * (delivered - sent_after), interval: RTT, app_limited: false };
+        let delivery = DeliverySample {
+            delivered: MSS * (delivered - sent_after),
+            interval: RTT,
+            app_limited: false,
+            ..DeliverySample::default()
+        };
         let (delivered, inflight) = (MSS * delivered, MSS * inflight);
         Ack { in_recovery: true, lost: MSS, delivered, inflight, delivery, ..steady(at(1)) }
     };
@@ -407,7 +423,12 @@ fn policed(model: &mut Model, rounds: u64) {
     for _ in 0..rounds {
         let now = model.last.now + RTT;
         let (delivered, lost) = (model.last.delivered + MSS * 50, model.last.lost + MSS * 10);
-        let delivery = DeliverySample { delivered: MSS * 50, interval: RTT, app_limited: false };
+        let delivery = DeliverySample {
+            delivered: MSS * 50,
+            interval: RTT,
+            app_limited: false,
+            ..DeliverySample::default()
+        };
         model.on_ack(&Ack { now, delivered, lost, delivery, round_start: true, ..steady(now) });
     }
 }

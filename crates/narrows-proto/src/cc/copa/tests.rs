@@ -115,7 +115,12 @@ fn a_queue_that_was_not_empty_for_five_round_trips_is_competed_for_and_left_when
 #[test]
 fn a_queue_within_the_resolution_of_packets_is_nearly_empty() {
     // 12 segments of 1000 B in 24 ms: one and a half take 3 ms.
-    let delivery = DeliverySample { delivered: MSS * 12, interval: ms(24), app_limited: false };
+    let delivery = DeliverySample {
+        delivered: MSS * 12,
+        interval: ms(24),
+        app_limited: false,
+        ..DeliverySample::default()
+    };
     for (rtt, empty) in [(22, true), (24, false)] {
         let mut copa = steering(12.0);
         copa.on_ack(&Ack { delivery, ..took(200, rtt) });

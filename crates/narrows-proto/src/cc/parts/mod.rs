@@ -1,5 +1,6 @@
 //! Pieces that several algorithms share: composed, never inherited.
 
+mod aggregation;
 mod ewma;
 mod hystart;
 mod hystart_linux;
@@ -16,6 +17,7 @@ mod windowed_max;
 pub const MIN_THRESHOLD: u64 = 2;
 
 pub use crate::split_mix::SplitMix;
+pub use aggregation::Aggregation;
 pub use ewma::Ewma;
 pub use hystart::{HyStart, HyStartParams};
 pub use hystart_linux::{LinuxHyStart, LinuxHyStartParams};

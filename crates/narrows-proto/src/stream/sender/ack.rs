@@ -5,6 +5,7 @@ use super::{Flight, Phase, Probe, Repair, Sender, Undo};
 use crate::cc::{Ack, Congestion, Controller, Ecn, Signal};
 use crate::stream::params::Params;
 use crate::stream::prr::Prr;
+use crate::stream::scoreboard::Noticed;
 use crate::stream::sent::{Sent, Tally};
 use crate::stream::wire::AckFrame;
 use crate::units::{BitRate, Bytes, Span, Time};
@@ -138,7 +139,11 @@ impl Sender {
     /// Returns what is lost now, and when more may be.
     pub(super) fn detect_losses(&mut self, now: Time, before: Flight) -> (Bytes, Time) {
         let window = self.reordering_window();
+        let before_these = self.board.noticed();
         let (lost, look_again) = self.board.detect_losses(now, &self.rack_tlp, window);
+        if lost > Bytes::ZERO {
+            self.report_losses(now, before_these);
+        }
         if lost > Bytes::ZERO && self.repair == Repair::None {
             self.troubles().counts.recoveries += 1;
             self.repair = Repair::Fast { until: self.board.next() };
@@ -150,6 +155,13 @@ impl Sender {
             self.prr = Prr::new(self.limit.cwnd, before.inflight).map(Box::new);
         }
         (lost, look_again)
+    }
+
+    /// Reports to the controller each segment that was noticed to be lost after `noticed`.
+    pub(super) fn report_losses(&mut self, now: Time, noticed: Noticed) {
+        for segment in self.board.lost_after(noticed) {
+            self.cc.on_signal(now, &Signal::Lost(segment));
+        }
     }
 
     /// The window was reduced for data that is still outstanding.
@@ -182,7 +194,10 @@ impl Sender {
 
     /// Reports to the controller what was delivered.
     fn digest(&mut self, now: Time, frame: &AckFrame, tally: &Tally, newest: &Sent, before: Flight) {
-        let (delivery, round_start) = self.delivery.on_ack(now, tally.acked, newest, self.rtt.min());
+        let (delivery, round_start) = {
+            let (min_rtt, lost) = (self.rtt.min(), self.board.lost());
+            self.delivery.on_ack(now, tally.acked, newest, min_rtt, lost)
+        };
         if round_start {
             self.limited = [false, self.limited[0]];
             self.bursts.on_round(self.limit.cwnd);

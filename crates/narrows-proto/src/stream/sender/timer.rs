@@ -95,7 +95,9 @@ impl Sender {
         troubles.counts.timeouts += 1;
         let repeated = troubles.timed_out_at.replace(una) == Some(una);
         let stale = self.rack_tlp.stale_before(now, self.reordering_window());
+        let noticed = self.board.noticed();
         self.board.lose_after_timeout(stale);
+        self.report_losses(now, noticed);
         self.probe = Probe::None;
         self.repair = Repair::Timeout { until: self.board.next() };
         self.congested(now, Congestion::Timeout { flight_size, repeated });

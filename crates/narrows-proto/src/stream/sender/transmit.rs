@@ -205,7 +205,7 @@ impl Sender {
 
     fn send_new(&mut self, params: &Params, now: Time) -> Poll {
         let len = self.next_len();
-        let snapshot = self.delivery.on_send(now, self.board.inflight());
+        let snapshot = self.delivery.on_send(now, self.board.inflight(), self.board.lost());
         if self.board.is_empty() {
             self.restart_timeout(now);
         }
@@ -231,7 +231,7 @@ impl Sender {
     }
 
     fn resend(&mut self, params: &Params, now: Time, number: u64) -> Poll {
-        let snapshot = self.delivery.on_send(now, self.board.inflight());
+        let snapshot = self.delivery.on_send(now, self.board.inflight(), self.board.lost());
         if self.board.is_first(number) {
             // What the timer waits for is on its way again.
             self.restart_timeout(now);

@@ -3,8 +3,8 @@ use crate::units::{BitRate, Bytes, Span, Time};
 
 /// Data acknowledged at once beyond the estimated rate: a receiver or a link that collects acknowledgements
 /// leaves the sender without any for a while, and the window must have room for that.
-#[derive(Clone, Debug)]
-pub(super) struct Aggregation {
+#[derive(Clone, Debug, Default)]
+pub struct Aggregation {
     /// Since `epoch` this much was acknowledged, always more than the rate promises.
     epoch: Time,
     acked: Bytes,
@@ -14,18 +14,14 @@ pub(super) struct Aggregation {
 }
 
 impl Aggregation {
-    pub(super) fn new() -> Self {
-        Self { epoch: Time::ZERO, acked: Bytes::ZERO, most: [Bytes::ZERO; 2], rounds: 0 }
-    }
-
     /// A new epoch begins: the connection was idle until now.
-    pub(super) fn restart(&mut self, now: Time) {
+    pub fn restart(&mut self, now: Time) {
         self.epoch = now;
         self.acked = Bytes::ZERO;
     }
 
     /// `rate` is the estimate, `part` the rounds of one part of the filter. An epoch ends at `longest` bytes.
-    pub(super) fn on_ack(&mut self, ack: &Ack, rate: BitRate, cwnd: Bytes, part: u64, longest: Bytes) {
+    pub fn on_ack(&mut self, ack: &Ack, rate: BitRate, cwnd: Bytes, part: u64, longest: Bytes) {
         if ack.round_start {
             self.rounds += 1;
             if self.rounds >= part {
@@ -44,7 +40,7 @@ impl Aggregation {
     }
 
     /// Room for what was acknowledged beyond the promise, at most `limit` worth of `rate`.
-    pub(super) fn extra(&self, rate: BitRate, limit: Span) -> Bytes {
+    pub fn extra(&self, rate: BitRate, limit: Span) -> Bytes {
         self.most[0].max(self.most[1]).min(rate * limit)
     }
 }
@@ -67,7 +63,7 @@ mod tests {
 
     #[test]
     fn what_comes_beyond_the_rate_is_measured_from_the_start_of_a_burst() {
-        let mut aggregation = Aggregation::new();
+        let mut aggregation = Aggregation::default();
         // At 100 ms the 8 segments begin an epoch; 3 more 1 ms later make 11, of which the rate promised 1.
         assert_eq!(receive(&mut aggregation, 100, 8, false), MSS * 8);
         assert_eq!(receive(&mut aggregation, 101, 3, false), MSS * 10);
@@ -81,7 +77,7 @@ mod tests {
 
     #[test]
     fn a_burst_is_remembered_for_five_to_ten_rounds() {
-        let mut aggregation = Aggregation::new();
+        let mut aggregation = Aggregation::default();
         receive(&mut aggregation, 100, 50, false);
         for round in 1..10 {
             assert_eq!(receive(&mut aggregation, 100 + 100 * round, 1, true), MSS * 50, "round {round}");
@@ -91,7 +87,7 @@ mod tests {
 
     #[test]
     fn the_room_is_what_the_path_delivers_in_the_limit_at_the_most() {
-        let mut aggregation = Aggregation::new();
+        let mut aggregation = Aggregation::default();
         assert_eq!(receive(&mut aggregation, 1000, 500, false), MSS * 100);
     }
 }
