@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use xshell::{Shell, cmd};
+use xshell::{PushEnv, Shell, cmd};
 
 use crate::installed::is_installed;
 use crate::{environment, target};
@@ -23,6 +23,9 @@ pub(crate) struct Arguments {
     /// Hold the page against the command and try it under node
     #[arg(long)]
     check: bool,
+    /// Build in less time what is larger and as fast: for tests
+    #[arg(long)]
+    quick: bool,
     /// Measure the speed of the demo in a page beside that of the command
     #[arg(long)]
     speed: bool,
@@ -34,7 +37,7 @@ pub(crate) struct Arguments {
 /// Builds and tests the page. Passes with a remark where node is not installed.
 pub(crate) fn checked(shell: &Shell) -> Result<()> {
     if is_installed(shell, "node") {
-        return run(shell, &Arguments { check: true, speed: false, out: None });
+        return run(shell, &Arguments { check: true, quick: true, speed: false, out: None });
     }
     eprintln!("skipped: the page is built with node 20 or newer (https://nodejs.org)");
     Ok(())
@@ -46,6 +49,7 @@ pub(crate) fn ahead(shell: &Shell) -> Result<()> {
         install_target(shell)?;
         let _web = shell.push_dir("web");
         install_packages(shell)?;
+        let _quick = quick(shell);
         compile(shell)?;
     }
     Ok(())
@@ -53,7 +57,7 @@ pub(crate) fn ahead(shell: &Shell) -> Result<()> {
 
 /// Builds the page. Returns its folder.
 pub(crate) fn page(shell: &Shell) -> Result<PathBuf> {
-    let arguments = Arguments { check: false, speed: false, out: None };
+    let arguments = Arguments { check: false, quick: false, speed: false, out: None };
     run(shell, &arguments)?;
     Ok(target::folder(shell)?.join("playground"))
 }
@@ -68,10 +72,15 @@ pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
         let _web = shell.push_dir("web");
         install_packages(shell)?;
     }
-    let engine = engine(shell, &target)?;
+    let engine = {
+        let _quick = arguments.quick.then(|| quick(shell));
+        engine(shell, &target)?
+    };
     let _web = shell.push_dir("web");
     cmd!(shell, "node build.mjs --engine {engine} --out {out}").run()?;
-    report_size(&engine)?;
+    if !arguments.quick {
+        report_size(&engine)?;
+    }
     if arguments.check {
         check(shell, &engine, &out)?;
     }
@@ -94,6 +103,11 @@ fn install_target(shell: &Shell) -> Result<()> {
         );
     }
     Ok(cmd!(shell, "rustup target add {TARGET}").run()?)
+}
+
+/// To optimize across crates takes longer than all else, and saves a third of the size.
+fn quick(shell: &Shell) -> [PushEnv<'_>; 2] {
+    [shell.push_env("CARGO_PROFILE_WEB_LTO", "off"), shell.push_env("CARGO_PROFILE_WEB_CODEGEN_UNITS", "16")]
 }
 
 fn compile(shell: &Shell) -> Result<()> {
