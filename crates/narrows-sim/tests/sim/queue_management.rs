@@ -3,7 +3,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::support::{ENDLESS, Run, at, cubic, datagrams, deep, flow, group, link, network, params, reno};
+use crate::support::{
+    ENDLESS, Run, at, cubic, datagrams, deep, flow, group, link, network, params, reno, trace,
+};
 use narrows_proto::cc::custom::{self, Attached, Outside, Settings};
 use narrows_proto::cc::{self, Ack, Algorithm, Config, Congestion, Controller, Ecn, Limit, Path};
 use narrows_proto::stream::Params;
@@ -12,9 +14,9 @@ use narrows_sim::mechanism::drr::Drr;
 use narrows_sim::mechanism::dualpi2::{DualPi2, DualPi2Counters};
 use narrows_sim::mechanism::fq_codel::FqCodel;
 use narrows_sim::observe::PortRow;
-use narrows_sim::switch::{Buffer, Marking, Pie, PortKind, Sharing, SwitchConfig};
+use narrows_sim::switch::{Buffer, Marking, Pause, Pfc, Pie, PortKind, Sharing, SwitchConfig};
 use narrows_sim::topology::{Dumbbell, Topology, Wire};
-use narrows_sim::traffic::{FlowSpec, Generator, GeneratorKind, Group, Pause, Traffic};
+use narrows_sim::traffic::{self, FlowSpec, Generator, GeneratorKind, Group, Traffic};
 use narrows_sim::{DropCause, FlowId, GroupId, HostId, LinkId, Network, Outcome};
 
 fn scheduled(config: SwitchConfig) -> SwitchConfig {
@@ -185,8 +187,8 @@ fn a_flood_that_does_not_yield_gets_its_share_and_loses_what_is_above() {
     traffic.flows.push(FlowSpec { group: GroupId(1), start: Time::NEVER, ..flow(1, 3, 0) });
     let kind = GeneratorKind::OnOff {
         flow: FlowId(1),
-        on: Pause::Constant(Span::from_secs(20)),
-        off: Pause::Constant(Span::from_secs(1)),
+        on: traffic::Pause::Constant(Span::from_secs(20)),
+        off: traffic::Pause::Constant(Span::from_secs(1)),
     };
     traffic.generators.push(Generator { kind, start: Time::ZERO, until: at(Span::from_secs(20)) });
     let outcome = run(&network, &traffic);
@@ -403,4 +405,54 @@ fn l4s_packets_hardly_wait_while_classic_ones_do() {
     let (l4s, classic) = (delay(scalable(), false), delay(group(paced(), classic_ecn()), true));
     // The ramp of L ends at 1.2 ms; PI has no steady-state error.
     assert!(l4s < 1.2 && (classic - 15.0).abs() < 3.0, "{l4s} ms and {classic} ms");
+}
+
+// All of them
+
+/// Every mechanism, with this packet memory.
+fn all(buffer: &Buffer) -> [SwitchConfig; 4] {
+    let none = SwitchConfig::new(buffer.clone());
+    [
+        SwitchConfig { marking: Marking::Pie(Pie::default()), ..none.clone() },
+        SwitchConfig { drr: Some(Drr::default()), ..none.clone() },
+        SwitchConfig { fq_codel: Some(FqCodel::default()), ..none.clone() },
+        SwitchConfig { dualpi2: Some(DualPi2::default()), ..none },
+    ]
+}
+
+fn mixed() -> Traffic {
+    let groups = vec![scalable(), group(wan(), classic_ecn()), group(wan(), cubic())];
+    measured(pairs(groups, &[0, 1, 2, 0, 1, 2]), 1..4)
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bytes_under_every_queue_management() {
+    let buffer = Buffer { size: Bytes::new(200_000), sharing: Sharing::PerPort };
+    for config in all(&buffer) {
+        let network = bottleneck(6, BitRate::from_mbps(40), Span::from_ms(20), config);
+        let traffic = mixed();
+        let traced =
+            |threads| trace(&Run::new(&network, &traffic).until(Span::from_secs(4)).threads(threads).run());
+        let alone = traced(1);
+        assert!([2, 3].into_iter().all(|threads| traced(threads) == alone));
+    }
+}
+
+#[test]
+fn what_waits_in_flow_queues_is_counted_for_neighbors_that_stop() {
+    // `Switch::finish` and `Outcome::check_balance` hold what waits against what is counted, after every run.
+    let shared = Buffer { size: Bytes::new(300_000), sharing: Sharing::Complete };
+    for config in all(&shared) {
+        let pause = Pause { xoff: Bytes::new(60_000), xon: None, quanta: u16::MAX, frame: Bytes::new(84) };
+        for config in [
+            SwitchConfig { pause: Some(pause.clone()), ..config.clone() },
+            SwitchConfig { pfc: Some(Pfc::default()), ..config.clone() },
+        ] {
+            let network = bottleneck(6, BitRate::from_mbps(40), Span::from_ms(20), config);
+            let outcome = Run::new(&network, &mixed()).until(Span::from_secs(4)).run();
+            let delivered: u64 = outcome.flows.iter().map(|flow| flow.delivered.get()).sum();
+            // Nine tenths of the link.
+            assert!(delivered > 40_000_000 / 8 * 4 * 1448 / 1538 * 9 / 10, "{delivered} B");
+        }
+    }
 }
