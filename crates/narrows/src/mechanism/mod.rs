@@ -119,6 +119,17 @@ pub(crate) struct Layout<'a> {
     pub(crate) groups: &'a [PlannedGroup],
 }
 
+impl<'a> Layout<'a> {
+    pub(crate) fn new(
+        scenario: &'a Scenario,
+        network: &'a Network,
+        paths: &'a Paths<'a>,
+        (traffic, groups): (&'a Traffic, &'a [PlannedGroup]),
+    ) -> Self {
+        Self { scenario, network, paths, traffic, groups }
+    }
+}
+
 /// A topic of the guide and of `narrows explain`.
 pub(crate) struct Entry {
     pub(crate) name: &'static str,

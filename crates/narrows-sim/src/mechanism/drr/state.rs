@@ -10,7 +10,7 @@ use crate::packet::{Packet, Parcel, Trailers};
 use crate::random::{Purpose, Stream};
 use crate::record::{DropCause, PortCounters};
 
-/// What a mechanism keeps for each queue of each port, made when the first packet joins it.
+/// State of a mechanism for each queue of each port, made when the first packet joins it.
 #[derive(Debug)]
 pub(crate) struct Sets<T> {
     ports: Vec<[Option<Box<T>>; CLASSES]>,

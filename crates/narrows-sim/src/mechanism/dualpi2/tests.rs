@@ -10,7 +10,7 @@ use crate::switch::waiting;
 
 const SIZE: u16 = 1_500;
 
-/// What a packet says of ECN.
+/// ECN field of a packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Says {
     NotEct,
