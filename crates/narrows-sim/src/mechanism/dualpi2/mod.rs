@@ -17,6 +17,9 @@
 //! ```
 //! A likelihood p is no draw: every packet adds it to a sum, and one that lifts the sum above 1 is chosen and takes 1 off (Fig. 4).
 //!
+//! The rates are equal for controls whose window is 2/p (App. C.2). Our DCTCP, which does not grow in the round in which it has cut its
+//! window, as in Linux, has about 1/p, and so about half of the rate.
+//!
 //! While less than two packets wait in both queues neither p_C nor p_CL is applied, as in Linux (App. A.1).
 //!
 //! Differs from RFC 9332 Fig. 3: what is limited is the packet memory of the switch.

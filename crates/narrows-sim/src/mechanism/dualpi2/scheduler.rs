@@ -49,7 +49,8 @@ impl Default for TimeShifted {
 
 impl Scheduler {
     pub(super) fn check(self, ranges: &mut Ranges) -> Result<(), OutOfRange> {
-        let classic = if let Self::Weighted(Weighted { classic }) = self { classic } else { 0.5 };
+        let weighted = if let Self::Weighted(weighted) = self { weighted } else { Weighted::default() };
+        let Weighted { classic } = weighted;
         ranges.unless(
             (0.001..=0.999).contains(&classic),
             "scheduler.weighted.classic",
