@@ -12,6 +12,8 @@ modules! {
     BUFFER "packet memory" "mechanism/buffer.rs"
     MARKING "marking" "mechanism/marking/mod.rs"
     CODEL "CoDel" "mechanism/marking/codel.rs"
+    PIE "PIE" "mechanism/marking/pie.rs"
+    FQ_CODEL "FQ-CoDel" "mechanism/fq_codel.rs"
     HOSTS "real hosts" "mechanism/hosts.rs"
     PAUSE "PAUSE" "mechanism/pause/mod.rs"
     INGRESS "priority-based flow control" "mechanism/pfc/mod.rs"

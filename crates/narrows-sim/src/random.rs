@@ -41,6 +41,8 @@ pub enum Purpose {
     Start = 14,
     /// Which flow a congested queue names.
     Naming = 15,
+    /// Salt of the hash of flow queues.
+    FlowHash = 16,
 }
 
 /// A reproducible stream of random numbers, the same on every platform (`ChaCha8`).

@@ -144,6 +144,10 @@ pub enum DropCause {
     Red,
     /// CoDel chose it.
     Codel,
+    /// PIE chose it.
+    Pie,
+    /// DualPI2 chose it.
+    DualPi2,
     /// Bit errors on the link.
     LinkError,
     /// The link was down.
@@ -156,11 +160,13 @@ pub enum DropCause {
 
 impl DropCause {
     /// All causes.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::BufferFull,
         Self::QueueLimit,
         Self::Red,
         Self::Codel,
+        Self::Pie,
+        Self::DualPi2,
         Self::LinkError,
         Self::LinkDown,
         Self::NoRoute,
@@ -174,6 +180,8 @@ impl DropCause {
             Self::QueueLimit => "queue_limit",
             Self::Red => "red",
             Self::Codel => "codel",
+            Self::Pie => "pie",
+            Self::DualPi2 => "dualpi2",
             Self::LinkError => "link_error",
             Self::LinkDown => "link_down",
             Self::NoRoute => "no_route",

@@ -26,6 +26,7 @@ macro_rules! templates {
 templates! {
     "two-dc-mix"
     "dumbbell"
+    "access-link"
     "incast"
     "leaf-spine"
     "fat-tree"

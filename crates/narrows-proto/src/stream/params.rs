@@ -101,6 +101,10 @@ pub struct Params {
     /// In place of 1.25: 2 while the window doubles, 1.2 otherwise (`tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio` of Linux).
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub pace_by_growth: bool,
+    /// Packets that may be marked say ECT(1) in place of ECT(0): those of scalable controls, which are notified of every mark (L4S,
+    /// RFC 9331 §4.1). A switch with `dualpi2` has a queue for them.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub l4s: bool,
     /// Segments leave in bursts, as hosts with segmentation offload (TSO, GSO) send them; one by one if left out. `{}` is what Linux
     /// does. Bursts arrive back to back, so switches that mark at a small queue mark more of them than of single segments.
     #[serde(deserialize_with = "or_false")]
@@ -145,6 +149,7 @@ impl Default for Params {
             spread_marks: false,
             pace_windows: false,
             pace_by_growth: false,
+            l4s: false,
             segmentation: None,
             receive_offload: None,
         }

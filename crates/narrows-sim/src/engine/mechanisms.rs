@@ -61,6 +61,7 @@ impl Layout<'_> {
             || settings(node).is_some_and(SwitchConfig::asks_at_ports);
         let signals = settings(node).is_some_and(SwitchConfig::has_congestion_points)
             || settings(node).is_some_and(|switch| switch.telemetry || switch.marking.at_dequeue())
+            || settings(node).is_some_and(|switch| switch.queue_keepers().next().is_some())
             || self.limits(node)
             || neighbors;
         if !signals {

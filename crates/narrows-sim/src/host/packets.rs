@@ -38,6 +38,7 @@ pub(crate) fn segment_packet(segment: &Segment, way: Way, group: &GroupState) ->
     let Way { flow, to, incarnation } = way;
     let (seq, size, priority) = (segment.seq, wire_size(size), group.priority);
     Packet::new(Fields { seq, flow, to, size, incarnation, kind, priority, flags, trailers: 0 })
+        .with_marks(group.marks)
 }
 
 /// The packet that carries `frame`, of a stream.

@@ -5,6 +5,7 @@
 //! host       what it keeps at a host (`AtHost`)
 //! switch     what it keeps at a whole switch (`AtSwitch`)
 //! ports      what it keeps at the queued ports of a switch (`AtPorts`)
+//! queues     what it keeps in place of the queues of a switch (`AtQueues`); only one of a switch may
 //! flow       what it keeps with each flow at its source: a field of `AtFlow`
 //! record     what it counts of no link and no flow: a field of `Records`
 //! counters   what it counts at each port: a field of `PortCounters`
@@ -26,6 +27,9 @@ macro_rules! mechanisms {
             pause: settings(Pause) host(Paused);
             pfc: settings(Pfc) host(StoppedClasses);
             isolation: settings(Isolation) host(IsolatedFlows) ports(Stage) counters(IsolationCounters) observer(IsolationObserver of IsolationChange);
+            drr: settings(Drr) queues(DrrQueues) counters(DrrCounters);
+            fq_codel: settings(FqCodel) queues(FqCodelQueues) counters(FqCodelCounters);
+            dualpi2: settings(DualPi2) queues(DualQueues) counters(DualPi2Counters);
             rackcc: settings(RackAgent) host(Racks) switch(RackState) flow(Subflow) record(RackRecord) observer(RackObserver of RackEvent);
         }
     };
@@ -35,12 +39,13 @@ macro_rules! mechanisms {
 macro_rules! sorted {
     ($kind:ident $made:ident: $(
         $name:ident:
-        $(settings($settings:ident))? $(host($host:ident))? $(switch($switch:ident))? $(ports($ports:ident))?
+        $(settings($settings:ident))? $(host($host:ident))? $(switch($switch:ident))? $(ports($ports:ident))? $(queues($queues:ident))?
         $(flow($flow:ident))? $(record($record:ident))? $(counters($counters:ident))?
         $(observer($observer:ident of $event:ident))?;
     )*) => {
         $crate::mechanism::list::picked! { $kind $made
             [$($($name: $settings,)?)*] [$($($name: $host,)?)*] [$($($name: $switch,)?)*] [$($($name: $ports,)?)*]
+            [$($($name: $queues,)?)*]
             [$($($name: $flow,)?)*] [$($($name: $record,)?)*] [$($($name: $counters,)?)*]
             [$($($name: $observer,)?)*] [$($($name: $event,)?)*]
         }
@@ -52,11 +57,12 @@ macro_rules! picked {
     (host $made:ident $a:tt [$($of:tt)*] $($rest:tt)*) => { $made! { $($of)* } };
     (switch $made:ident $a:tt $b:tt [$($of:tt)*] $($rest:tt)*) => { $made! { $($of)* } };
     (ports $made:ident $a:tt $b:tt $c:tt [$($of:tt)*] $($rest:tt)*) => { $made! { $($of)* } };
-    (flow $made:ident $a:tt $b:tt $c:tt $d:tt [$($of:tt)*] $($rest:tt)*) => { $made! { $($of)* } };
-    (record $made:ident $a:tt $b:tt $c:tt $d:tt $e:tt [$($of:tt)*] $($rest:tt)*) => { $made! { $($of)* } };
-    (counters $made:ident $a:tt $b:tt $c:tt $d:tt $e:tt $f:tt [$($of:tt)*] $($rest:tt)*) => { $made! { $($of)* } };
-    (observer $made:ident $a:tt $b:tt $c:tt $d:tt $e:tt $f:tt $g:tt [$($of:tt)*] $($rest:tt)*) => { $made! { $($of)* } };
-    (event $made:ident $a:tt $b:tt $c:tt $d:tt $e:tt $f:tt $g:tt $h:tt [$($of:tt)*]) => { $made! { $($of)* } };
+    (queues $made:ident $a:tt $b:tt $c:tt $d:tt [$($of:tt)*] $($rest:tt)*) => { $made! { $($of)* } };
+    (flow $made:ident $a:tt $b:tt $c:tt $d:tt $x:tt [$($of:tt)*] $($rest:tt)*) => { $made! { $($of)* } };
+    (record $made:ident $a:tt $b:tt $c:tt $d:tt $x:tt $e:tt [$($of:tt)*] $($rest:tt)*) => { $made! { $($of)* } };
+    (counters $made:ident $a:tt $b:tt $c:tt $d:tt $x:tt $e:tt $f:tt [$($of:tt)*] $($rest:tt)*) => { $made! { $($of)* } };
+    (observer $made:ident $a:tt $b:tt $c:tt $d:tt $x:tt $e:tt $f:tt $g:tt [$($of:tt)*] $($rest:tt)*) => { $made! { $($of)* } };
+    (event $made:ident $a:tt $b:tt $c:tt $d:tt $x:tt $e:tt $f:tt $g:tt $h:tt [$($of:tt)*]) => { $made! { $($of)* } };
 }
 
 pub(crate) use {mechanisms, picked, sorted};

@@ -2,10 +2,14 @@
 
 pub(crate) mod at_host;
 pub(crate) mod at_ports;
+pub(crate) mod at_queues;
 pub(crate) mod at_switch;
 pub(crate) mod buffer;
 pub(crate) mod congestion_point;
+pub mod drr;
+pub mod dualpi2;
 pub(crate) mod flow;
+pub mod fq_codel;
 pub(crate) mod hosts;
 pub mod isolation;
 pub mod limiter;

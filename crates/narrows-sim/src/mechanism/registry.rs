@@ -4,14 +4,16 @@ use narrows_proto::units::Time;
 
 use super::at_host::{At, AtHost, Site, Turn};
 use super::at_ports::{AtPorts, Choice, Joined, Joining, Left, Outbox, PortsSite, View};
+use super::at_queues::{AtQueues, Place};
 use super::at_switch::{AtSwitch, Pass, SwitchSite};
 use super::flow::Hold;
 use super::list::mechanisms;
+use super::marking::Verdict;
 use crate::host::{Senders, Source};
 use crate::network::Network;
 use crate::observe::Observer;
 use crate::packet::{Packet, Parcel, Trailers};
-use crate::record::PortCounters;
+use crate::record::{DropCause, PortCounters};
 use crate::traffic::Group;
 use crate::world::{Arrival, GroupState, Log, World};
 
@@ -71,9 +73,19 @@ macro_rules! at_all_ports {
     };
 }
 
+macro_rules! at_all_queues {
+    ($($state:tt)*) => {
+        state! { $ each_at_queues,
+            /// State of the mechanism that keeps what waits at the ports of a switch.
+            QueueMechanisms of AtQueues at PortsSite<'_>: $($state)*
+        }
+    };
+}
+
 mechanisms!(host => at_hosts);
 mechanisms!(switch => at_switches);
 mechanisms!(ports => at_all_ports);
+mechanisms!(queues => at_all_queues);
 
 pub(crate) use {each, each_at_ports};
 
@@ -93,6 +105,7 @@ macro_rules! boxed {
 
 boxed!(HostMechanisms at Site<'_>, each);
 boxed!(SwitchMechanisms at SwitchSite<'_>, each_of_switch);
+boxed!(QueueMechanisms at PortsSite<'_>, each_at_queues);
 
 // What is not asked of each with `each!`, because there is an answer. See [`AtHost`].
 impl HostMechanisms {
@@ -307,6 +320,50 @@ impl PortMechanisms {
         each_at_ports!(self, mechanism => if let Some(outbox) = mechanism.take_outbox() { return Some(outbox) });
         None
     }
+}
+
+// See [`AtQueues`]. There is one of them.
+impl QueueMechanisms {
+    /// Why it drops packets.
+    pub(crate) fn cause(&self) -> DropCause {
+        each_at_queues!(ref self, mechanism => return cause_of(mechanism));
+        DropCause::QueueLimit
+    }
+
+    #[inline(never)]
+    pub(crate) fn pass(&mut self, place: Place, packet: Packet) -> Verdict {
+        each_at_queues!(self, mechanism => return mechanism.pass(place, packet));
+        Verdict::Pass
+    }
+
+    #[inline(never)]
+    pub(crate) fn push(&mut self, place: Place, parcel: Parcel<'_>) {
+        each_at_queues!(self, mechanism => mechanism.push(place, parcel));
+    }
+
+    #[inline(never)]
+    pub(crate) fn pop(&mut self, place: Place, slots: &mut Trailers) -> (Packet, Verdict) {
+        each_at_queues!(self, mechanism => return mechanism.pop(place, slots));
+        unreachable!("a switch without such a mechanism keeps no state of one")
+    }
+
+    pub(crate) fn overflow(&mut self, place: Place) -> u32 {
+        each_at_queues!(self, mechanism => return mechanism.overflow(place));
+        0
+    }
+
+    pub(crate) fn give_way(&mut self, place: Place, slots: &mut Trailers) -> Option<Packet> {
+        each_at_queues!(self, mechanism => return mechanism.give_way(place, slots));
+        None
+    }
+
+    pub(crate) fn report(&self, port: usize, counters: &mut PortCounters) {
+        each_at_queues!(ref self, mechanism => mechanism.report(port, counters));
+    }
+}
+
+fn cause_of<M: AtQueues>(_: &M) -> DropCause {
+    M::CAUSE
 }
 
 fn restrains_of<M: AtHost>(_: &M) -> bool {

@@ -10,6 +10,14 @@ pub(crate) trait SwitchSettings {
     /// It is asked at the queued ports of the switch ([`AtPorts`](super::at_ports::AtPorts)).
     const AT_PORTS: bool = Self::HAS_SIDE_CLASS;
 
+    /// It keeps what waits at the ports of the switch ([`AtQueues`](super::at_queues::AtQueues)).
+    const KEEPS_QUEUES: bool = false;
+
+    /// It marks packets that can be marked.
+    fn marks(&self) -> bool {
+        false
+    }
+
     /// Size on the wire of what it sends, if it sends something.
     fn control_size(&self) -> Option<Bytes> {
         None

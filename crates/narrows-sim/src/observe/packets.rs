@@ -101,6 +101,11 @@ impl<'a> PacketRef<'a> {
         self.packet().is(ECT) || self.packet().is_exempt()
     }
 
+    /// It says that it is of a scalable control, ECT(1) in place of ECT(0).
+    pub fn is_l4s(self) -> bool {
+        self.packet().is_l4s()
+    }
+
     /// It has been marked (CE).
     pub fn is_marked(self) -> bool {
         self.packet().is_marked()

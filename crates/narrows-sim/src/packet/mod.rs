@@ -23,7 +23,7 @@ pub use self::control::Control;
 ///         bits 64..128    sequence number; of control packets what they say
 /// header  bits 0..32      flow
 ///         bits 32..56     destination
-///         bits 56..64     marks: bit 56 exempt from marking, bits 57 to 63 free
+///         bits 56..64     marks: bit 56 exempt from marking, bit 57 L4S, bits 58 to 63 free
 ///         bits 64..80     size on the wire
 ///         bits 80..96     incarnation; of some control packets what they say
 ///         bits 96..100    kind: 0 data, 1 ack, 2 SYN, 3 SYN-ACK, 4 datagram, 5 control, 6 and 7 free;
@@ -88,6 +88,9 @@ const LIMITED: u64 = 8 << KIND;
 
 /// Of the marks: ports neither mark the packet nor drop it in place of marking, though its connection uses ECN.
 const EXEMPT: u64 = 1 << MARKS;
+
+/// Of the marks: where the packet may be marked it says ECT(1), not ECT(0) (RFC 9331 §4.1).
+pub(crate) const L4S: u64 = 2 << MARKS;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -339,6 +342,18 @@ impl Packet {
     /// It is one that [`exempt`](Self::exempt) made.
     pub(crate) fn is_exempt(self) -> bool {
         self.header as u64 & EXEMPT != 0
+    }
+
+    /// It may be marked and is of a scalable control, ECT(1); one that is marked stays it.
+    #[inline(always)]
+    pub(crate) fn is_l4s(self) -> bool {
+        self.header as u64 & L4S != 0 && self.is(ECT)
+    }
+
+    /// The same packet with these marks besides its own.
+    #[inline(always)]
+    pub(crate) fn with_marks(self, marks: u64) -> Self {
+        Self { header: self.header | u128::from(marks), ..self }
     }
 
     /// The same packet with another sequence number.

@@ -17,7 +17,9 @@ pub(super) struct Arriving<'a> {
     pub(super) now: Time,
     pub(super) port: usize,
     pub(super) parcel: Parcel<'a>,
-    /// Bytes that wait in its queue.
+    /// The queue it joins.
+    pub(super) queue: usize,
+    /// Bytes that wait there.
     pub(super) backlog: u64,
     /// It need not wait: when the link ran out of packets.
     pub(super) idle_since: Option<Time>,
@@ -44,10 +46,10 @@ impl Common {
         may_be_marked: bool,
         world: &mut World<O>,
     ) -> Option<Packet> {
-        let &Arriving { now, port, parcel, backlog, idle_since, .. } = arriving;
+        let &Arriving { now, port, parcel, queue, backlog, idle_since, .. } = arriving;
         let packet = parcel.packet;
         let verdict = if may_be_marked {
-            self.marker.judge(now, port, backlog, idle_since, packet.is(ECT))
+            self.marker.judge(now, port, queue, backlog, idle_since, packet.is(ECT))
         } else {
             Verdict::Pass
         };
@@ -128,17 +130,32 @@ impl Common {
         if packet.is_cnm() || packet.is_exempt() {
             return Some(packet);
         }
-        match self.marker.judge_leaving(&leaving, idle_since) {
-            Verdict::Pass => Some(packet),
-            Verdict::Mark => Some(self.mark(leaving.now, leaving.port, packet, world)),
-            Verdict::Drop => {
-                self.drop(leaving.now, leaving.port, parcel, self.marker.cause(), world);
+        let verdict = self.marker.judge_leaving(&leaving, idle_since);
+        self.carry_out(verdict, self.marker.cause(), &leaving, parcel, world)
+    }
+
+    /// Does what was decided of a packet that is about to leave: what becomes of it, if it is not dropped.
+    #[inline]
+    pub(super) fn carry_out<O: Observer>(
+        &mut self,
+        verdict: Verdict,
+        cause: DropCause,
+        &Leaving { now, port, .. }: &Leaving,
+        parcel: Parcel<'_>,
+        world: &mut World<O>,
+    ) -> Option<Packet> {
+        let packet = parcel.packet;
+        match verdict {
+            Verdict::Mark if packet.is(ECT) => Some(self.mark(now, port, packet, world)),
+            Verdict::Drop if !packet.is_cnm() && !packet.is_exempt() => {
+                self.drop(now, port, parcel, cause, world);
                 None
             }
+            _ => Some(packet),
         }
     }
 
-    /// RED drops a packet, unless it is to be left alone. Returns whether it is.
+    /// Marking drops a packet that arrives, unless it is to be left alone. Returns whether it is.
     #[cold]
     pub(super) fn is_spared<O: Observer>(
         &mut self,
@@ -149,7 +166,7 @@ impl Common {
     ) -> bool {
         let spared = parcel.packet.is_exempt();
         if !spared {
-            self.drop(now, port, parcel, DropCause::Red, world);
+            self.drop(now, port, parcel, self.marker.cause(), world);
         }
         spared
     }

@@ -64,6 +64,17 @@ macro_rules! settings {
             pub(crate) fn asks_at_ports(&self) -> bool {
                 $(asks_at_ports(self.$name.as_ref()) ||)* false
             }
+
+            /// Packets that can be marked may be.
+            pub fn marks(&self) -> bool {
+                $(self.$name.as_ref().is_some_and(SwitchSettings::marks) ||)* self.marking.marks()
+            }
+
+            /// Mechanisms that keep what waits at its ports, of which there may be one.
+            pub fn queue_keepers(&self) -> impl Iterator<Item = &'static str> {
+                let keepers = [$(keeps_queues(self.$name.as_ref()).then_some(stringify!($name))),*];
+                keepers.into_iter().flatten()
+            }
         }
     };
 }
@@ -72,6 +83,10 @@ mechanisms!(settings => settings);
 
 fn has_side_class<S: SwitchSettings>(settings: Option<&S>) -> bool {
     S::HAS_SIDE_CLASS && settings.is_some()
+}
+
+fn keeps_queues<S: SwitchSettings>(settings: Option<&S>) -> bool {
+    S::KEEPS_QUEUES && settings.is_some()
 }
 
 fn asks_at_ports<S: SwitchSettings>(settings: Option<&S>) -> bool {

@@ -134,7 +134,7 @@ impl FifoPorts {
         }
         let idle_since = (port.busy_until <= now).then_some(port.busy_until);
         let ect = packet.is(ECT);
-        let verdict = common.marker.judge(now, number, port.waiting, idle_since, ect);
+        let verdict = common.marker.judge(now, number, 0, port.waiting, idle_since, ect);
         if idle_since.is_none() && common.memory.admit(port.waiting, packet.size().into()).is_err() {
             // The memory still counts what has begun to be sent since the other ports were last looked at.
             self.settle(now, common, world);

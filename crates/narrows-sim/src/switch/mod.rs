@@ -17,6 +17,9 @@ use self::common::Common;
 pub use self::config::{PortKind, SwitchConfig};
 use self::fifo::FifoPorts;
 pub(crate) use self::parts::{SignalParts, SwitchParts};
+pub(crate) use self::queue::sojourn;
+#[cfg(test)]
+pub(crate) use self::queue::waiting;
 use self::queued::QueuedPorts;
 use crate::ids::LinkId;
 pub use crate::mechanism::buffer::{Buffer, Dynamic, Sharing};
@@ -24,7 +27,7 @@ pub use crate::mechanism::congestion_point::{
     Bcn, BcnVersion, CongestionPoint, MOST_CONGESTION_POINTS, Message, Qcn, Reach, Sampling,
 };
 pub use crate::mechanism::marking::{
-    Codel, MarkAt, Marking, Red, RedAction, RedAt, ScaledThreshold, Sojourn, Step, Threshold,
+    Codel, MarkAt, Marking, Pie, Red, RedAction, RedAt, ScaledThreshold, Sojourn, Step, Threshold,
 };
 pub use crate::mechanism::pause::Pause;
 pub use crate::mechanism::pfc::{Pfc, Xoff};

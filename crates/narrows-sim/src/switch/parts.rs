@@ -13,7 +13,7 @@ use crate::mechanism::buffer::Memory;
 use crate::mechanism::congestion_point::CongestionPoints;
 use crate::mechanism::marking::Marker;
 use crate::mechanism::pfc::Watch;
-use crate::mechanism::registry::{PortMechanisms, SwitchMechanisms};
+use crate::mechanism::registry::{PortMechanisms, QueueMechanisms, SwitchMechanisms};
 use crate::mechanism::telemetry::Meter;
 use crate::mechanism::{FlowControl, InputLink, pause, pfc};
 use crate::random::Stream;
@@ -82,6 +82,7 @@ impl SignalParts {
             points: CongestionPoints::new(&config.congestion_point, ports, first_point, reach, random),
             flow_control,
             at_ports: PortMechanisms::new(&site),
+            queues: QueueMechanisms::boxed(&site),
             meters,
             watches: if lossless { vec![Watch::default(); ports] } else { Vec::new() },
             control: vec![ControlQueue::default(); ports],

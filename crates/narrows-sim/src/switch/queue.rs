@@ -94,8 +94,14 @@ impl QueuedPort {
 
     #[inline(always)]
     pub(super) fn push(&mut self, queue: usize, parcel: Parcel<'_>) {
-        let size = u64::from(parcel.packet.size());
         self.queues[queue].push_with(parcel);
+        self.count_in(queue, parcel.packet);
+    }
+
+    /// A packet begins to wait, here or with a mechanism that keeps it.
+    #[inline(always)]
+    pub(super) fn count_in(&mut self, queue: usize, packet: Packet) {
+        let size = u64::from(packet.size());
         self.backlogs[queue] += size;
         self.waiting += size;
         self.occupied |= 1 << queue;
@@ -112,6 +118,17 @@ impl QueuedPort {
             self.occupied &= !(1 << queue);
         }
         packet
+    }
+
+    /// A packet that a mechanism keeps waits no longer.
+    #[inline]
+    pub(super) fn count_out(&mut self, queue: usize, packet: Packet) {
+        let size = u64::from(packet.size());
+        self.backlogs[queue] -= size;
+        self.waiting -= size;
+        if self.backlogs[queue] == 0 {
+            self.occupied &= !(1 << queue);
+        }
     }
 
     #[inline(always)]
@@ -158,12 +175,18 @@ impl Origin {
     }
 }
 
-/// Sojourn time of a packet, to 64 ps.
+/// Sojourn time of a packet that waits, to 64 ps.
 #[inline]
-pub(super) fn sojourn(packet: Packet, now: Time) -> Span {
+pub(crate) fn sojourn(packet: Packet, now: Time) -> Span {
     const CIRCLE: u64 = (1 << (u64::BITS - SINCE)) - 1;
     let since = packet.at().as_ps() >> SINCE;
     Span::from_ps(((now.as_ps() >> UNIT).wrapping_sub(since) & CIRCLE) << UNIT)
+}
+
+/// A packet that waits since `now`.
+#[cfg(test)]
+pub(crate) fn waiting(packet: Packet, now: Time) -> Packet {
+    packet.arriving(Origin { from: 0, class: 0, counted: false }.keep(now))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use narrows_proto::units::{BitRate, Span, Time, WireTime};
 
 use crate::followers::Followers;
 use crate::ids::FlowId;
-use crate::packet::{ECT, TELEMETRY};
+use crate::packet::{ECT, L4S, TELEMETRY};
 use crate::random::mix;
 use crate::routing::Access;
 use crate::traffic::{FlowSpec, Group, NearSource, Transport};
@@ -81,6 +81,8 @@ pub(crate) struct GroupState {
     pub(crate) needs_rack: bool,
     /// Bytes of a data packet that are not payload.
     pub(crate) overhead: u16,
+    /// Marks of packets of data.
+    pub(crate) marks: u64,
 }
 
 #[derive(Debug)]
@@ -149,7 +151,15 @@ impl GroupState {
         };
         let near_source = group.near_source.clone();
         let needs_rack = group.transport.needs_rack();
-        Self { transport, priority: group.priority, near_source, needs_rack, overhead: overhead.get() as u16 }
+        let l4s = matches!(&group.transport, Transport::Stream { params, .. } if params.l4s);
+        Self {
+            transport,
+            priority: group.priority,
+            near_source,
+            needs_rack,
+            overhead: overhead.get() as u16,
+            marks: if l4s { L4S } else { 0 },
+        }
     }
 
     /// Time that its messages take until a card can send them.

@@ -12,6 +12,7 @@ mod lossless;
 mod nic;
 mod offload;
 mod pause;
+mod queue_management;
 mod queue_pairs;
 mod queues;
 mod rack;

@@ -5,7 +5,6 @@
 //! A new counter is a field of a record of `narrows-sim` (`record.rs`), the place where it is counted, and an entry here.
 
 mod carried;
-mod codel;
 mod congestion_points;
 mod connections;
 mod counter;
@@ -28,7 +27,7 @@ use crate::mechanism;
 use crate::plan::Plan;
 
 /// Counters of every run, or of no mechanism of the list, in the order in which activity is shown.
-static BASE: [&Counters; 10] = [
+static BASE: [&Counters; 9] = [
     &carried::CARRIED,
     &marking::MARKING,
     &congestion_points::CONGESTION_POINTS,
@@ -36,7 +35,6 @@ static BASE: [&Counters; 10] = [
     &rdma::RDMA,
     &pauses::PAUSES,
     &drops::DROPS,
-    &codel::CODEL,
     &transport::TRANSPORT,
     &connections::CONNECTIONS,
 ];

@@ -11,6 +11,8 @@
 macro_rules! mechanisms {
     ($kind:ident => $made:ident) => {
         $crate::mechanism::list::sorted! { $kind $made:
+            codel {}
+            pie {}
             limiter {
                 record "Rates and queues of limiters; of all nodes if `of` is left out."
                     limiters: RecordPorts of Vec<narrows_sim::mechanism::limiter::LimiterRow>;
@@ -28,6 +30,18 @@ macro_rules! mechanisms {
                     isolation: Option<narrows_sim::mechanism::isolation::Isolation>;
                 record "When queues for isolated flows came and went."
                     isolation: RecordNodes of Vec<narrows_sim::mechanism::isolation::IsolationRow>;
+            }
+            drr {
+                switch "Flows take turns (deficit round robin)."
+                    drr: Option<narrows_sim::mechanism::drr::Drr>;
+            }
+            fq_codel {
+                switch "Flows take turns, and CoDel controls each (FQ-CoDel)."
+                    fq_codel: Option<narrows_sim::mechanism::fq_codel::FqCodel>;
+            }
+            dualpi2 {
+                switch "A short queue for scalable controls beside the classic one, and a controller that couples them (DualPI2)."
+                    dualpi2: Option<narrows_sim::mechanism::dualpi2::DualPi2>;
             }
             congestion_point {}
             telemetry {

@@ -2,19 +2,27 @@
 //! of its own, called as its folder in the simulator, where what it does stands. `list.rs` has the list, and the keys that mechanisms
 //! have in scenarios.
 
+pub(crate) mod codel;
 pub(crate) mod congestion_point;
+mod delay_target;
+pub(crate) mod drr;
+pub(crate) mod dualpi2;
+pub(crate) mod fq_codel;
 pub(crate) mod isolation;
+mod kept_queues;
 pub(crate) mod limiter;
 pub(crate) mod list;
 pub(crate) mod near_source;
 pub(crate) mod pause;
 pub(crate) mod pfc;
+pub(crate) mod pie;
 pub(crate) mod rackcc;
 mod registry;
 pub(crate) mod telemetry;
 
 use narrows_proto::cc::{Config, OutOfRange, Ranges};
 use narrows_proto::units::{Bytes, Span};
+use narrows_sim::switch::SwitchConfig;
 use narrows_sim::traffic::{Traffic, Transport};
 use narrows_sim::{Network, Paths};
 
@@ -72,6 +80,11 @@ pub(crate) trait Mechanism: Sync {
     /// Warns of what is suspicious in a scenario without mistakes.
     fn warn(&self, _layout: &Layout<'_>, _checker: &mut Checker<'_>) {}
 
+    /// Memory that its state takes for each queue of a port of a switch.
+    fn state_bytes(&self, _switch: &SwitchConfig) -> u64 {
+        0
+    }
+
     /// Its counters.
     fn counters(&self) -> Option<&'static Counters> {
         None
@@ -99,10 +112,22 @@ pub(crate) type Declare<'a> = dyn FnMut(&str, &dyn Fn(&mut Ranges) -> Result<(),
 /// Parts of a plan that mechanisms check.
 #[derive(Clone, Copy)]
 pub(crate) struct Layout<'a> {
+    pub(crate) scenario: &'a Scenario,
     pub(crate) network: &'a Network,
     pub(crate) paths: &'a Paths<'a>,
     pub(crate) traffic: &'a Traffic,
     pub(crate) groups: &'a [PlannedGroup],
+}
+
+impl<'a> Layout<'a> {
+    pub(crate) fn new(
+        scenario: &'a Scenario,
+        network: &'a Network,
+        paths: &'a Paths<'a>,
+        (traffic, groups): (&'a Traffic, &'a [PlannedGroup]),
+    ) -> Self {
+        Self { scenario, network, paths, traffic, groups }
+    }
 }
 
 /// A topic of the guide and of `narrows explain`.

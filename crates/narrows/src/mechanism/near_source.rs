@@ -34,7 +34,7 @@ impl Mechanism for Home {
     }
 
     /// Warns of senders that no congestion point can reach.
-    fn warn(&self, &Layout { network, paths, traffic, groups }: &Layout<'_>, checker: &mut Checker<'_>) {
+    fn warn(&self, &Layout { network, paths, traffic, groups, .. }: &Layout<'_>, checker: &mut Checker<'_>) {
         for (number, group) in traffic.groups.iter().enumerate() {
             let Some(near_source) = &group.near_source else { continue };
             let path = format!("traffic.{number}.cc.annulus");

@@ -36,7 +36,7 @@ pub(super) fn check(
     warn_of_vain_marking(scenario, network, &planned.traffic, checker);
     warn_of_late_marks(scenario, &planned.traffic, checker);
     let host_rates = network.topology.host_rates();
-    let marked = network.switches.iter().flatten().any(marks);
+    let marked = network.switches.iter().flatten().any(SwitchConfig::marks);
     for (number, (group, planned)) in groups.iter().zip(&planned.groups).enumerate() {
         let Some(cc) = group.transport.control() else { continue };
         let wrapped = if group.near_source.is_some() { ".annulus.end_to_end" } else { "" };
@@ -126,11 +126,6 @@ fn warn_of_rare_acks(path: &str, name: &str, params: &rdma::Params, cc: &Config,
         let warning = Diagnostic::warning(Code::DelayedAcks, message).help("set rdma.ack_every = 1");
         checker.error(path, warning);
     }
-}
-
-/// Packets that can be marked may be.
-fn marks(switch: &SwitchConfig) -> bool {
-    switch.marking.marks()
 }
 
 fn step(switch: &SwitchConfig) -> Option<Threshold> {
@@ -227,7 +222,7 @@ impl Gemini<'_> {
         let why = if is_set { "" } else { " (50 packets per Gb/s)" };
         let switches = self.network.switches.iter().zip(self.network.topology.ports());
         let switches = switches.filter_map(|(switch, ports)| Some((switch.as_ref()?, ports)));
-        let marking: Vec<_> = switches.filter(|(switch, _)| marks(switch)).collect();
+        let marking: Vec<_> = switches.filter(|(switch, _)| switch.marks()).collect();
         let largest = marking.iter().map(|(switch, ports)| switch.buffer.largest_queue(ports.len())).max();
         if let Some(largest) = largest.filter(|largest| k >= *largest) {
             let message = format!(

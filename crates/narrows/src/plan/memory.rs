@@ -5,12 +5,14 @@ use std::collections::BTreeSet;
 use narrows_proto::cc::Config;
 use narrows_proto::units::Bytes;
 use narrows_sim::NodeId;
+use narrows_sim::switch::SwitchConfig;
 use narrows_sim::topology::NodeKind;
 use narrows_sim::traffic::{Group, Transport};
 use sysinfo::CGroupLimits;
 
 use super::planned::LIVE_PER_HOST;
 use super::{Plan, kept};
+use crate::mechanism;
 
 /// Bytes of a packet in a ring; rings grow by doubling.
 const PACKET: u64 = 32 * 2;
@@ -50,6 +52,12 @@ pub(super) fn estimate(plan: &Plan, threads: u64) -> Bytes {
         (NodeKind::Switch { .. }, Some(switch)) => packets(switch.buffer.total(ports.len())),
         _ => 0,
     }));
+    let state = |switch: &SwitchConfig| mechanism::all().map(|mechanism| mechanism.state_bytes(switch)).sum();
+    let switches = network.switches.iter().zip(&ports);
+    let queues = sum(&mut switches.filter_map(|(switch, ports)| {
+        let bytes: u64 = state(switch.as_ref()?);
+        Some(bytes.saturating_mul((ports.len() * super::priorities(&plan.scenario)) as u64))
+    }));
     let flows = plan.most_flows();
     let live = flows.min(network.topology.hosts().len() as u64 * LIVE_PER_HOST);
     let hosts = network.topology.hosts();
@@ -62,6 +70,7 @@ pub(super) fn estimate(plan: &Plan, threads: u64) -> Bytes {
     let total = [
         BASE,
         (in_flight.saturating_add(buffered)).saturating_mul(slots * PACKET + SEGMENT),
+        queues,
         NODE * network.topology.nodes().len() as u64,
         LINK * links.len() as u64,
         ROUTE * switches as u64 * racks.len() as u64,

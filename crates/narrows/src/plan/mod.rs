@@ -165,8 +165,7 @@ impl Plan {
             warnings::warn_of_nothing_measured(&planned.traffic, &measured, stop.at, &mut checker);
             warnings::warn_of_short_run(&network, &planned.traffic, &measured, stop.at, &mut checker);
         }
-        let layout =
-            Layout { network: &network, paths: &paths, traffic: &planned.traffic, groups: &planned.groups };
+        let layout = Layout::new(&scenario, &network, &paths, (&planned.traffic, &planned.groups));
         mechanism::all().for_each(|mechanism| mechanism.check_traffic(&layout, &mut checker));
         hosts::check(&network, &paths, &planned.traffic, &mut checker);
         profiles::check(&scenario, &mut checker);

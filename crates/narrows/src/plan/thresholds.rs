@@ -29,7 +29,7 @@ pub(super) fn fill_in(
             continue;
         }
         // Where nothing is marked or marks say nothing, K says nothing.
-        let marks = network.switches.iter().flatten().any(|switch| switch.marking.marks());
+        let marks = network.switches.iter().flatten().any(|switch| switch.marks());
         let found = (marks && settings.ecn).then(|| {
             let pairs = kinds.pairs(&planned.groups[number], &planned.traffic.flows);
             Ports { network, paths }.lowest(&pairs, &group.name)
@@ -85,9 +85,9 @@ impl Ports<'_> {
         let crossed = (0..crossed.len()).filter(|link| crossed[*link] > 0.0).map(LinkId::from);
         let mut lowest = None;
         for link in crossed {
-            let Some(switch) = self.switch(link).filter(|switch| switch.marking.marks()) else { continue };
+            let Some(switch) = self.switch(link).filter(|switch| switch.marks()) else { continue };
             let Some(k) = self.step(link) else {
-                let how = how(&switch.marking);
+                let how = how(switch);
                 return Err(unclear(format!("\"{}\" marks by {how}", topology.link_name(link))));
             };
             let here = (k, topology.link(link).wire.rate);
@@ -116,11 +116,12 @@ impl Ports<'_> {
 }
 
 /// Criterion by which switches without a step threshold mark.
-fn how(marking: &Marking) -> &'static str {
-    match marking {
-        Marking::Off | Marking::Step(_) => "its backlog",
+fn how(switch: &SwitchConfig) -> &'static str {
+    match switch.marking {
+        Marking::Off => "how its flows wait",
+        Marking::Step(_) => "its backlog",
         Marking::Red(_) => "RED, between two thresholds",
-        Marking::Codel(_) | Marking::Sojourn(_) => "the time that packets wait",
+        Marking::Codel(_) | Marking::Pie(_) | Marking::Sojourn(_) => "the time that packets wait",
     }
 }
 

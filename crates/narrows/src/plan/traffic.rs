@@ -5,7 +5,7 @@ mod pairing;
 mod patterns;
 mod rpc;
 
-use narrows_proto::cc::{Config, OutOfRange, Ranges, registry};
+use narrows_proto::cc::{Config, Ecn, OutOfRange, Ranges, registry};
 use narrows_proto::datagram;
 use narrows_proto::stream::Endpoint;
 use narrows_proto::units::{BitRate, Bytes, Time};
@@ -151,6 +151,15 @@ fn transport(
             }
             if let Err(error) = group.transport.check(&mut Ranges::default()) {
                 checker.error(&format!("{path}.transport.{}", error.setting), out_of_range(&error));
+            }
+            if group.transport.l4s && cc.ecn() != Ecn::Accurate {
+                let message = format!(
+                    "l4s = true, but {cc} is not notified of every mark: traffic \"{}\" is classic",
+                    group.name
+                );
+                let help = "leave out l4s, or use a scalable control such as dctcp";
+                let error = Diagnostic::error(Code::Conflict, message).help(help);
+                checker.error(&format!("{path}.transport.l4s"), error);
             }
             Transport::Stream { params: group.transport.clone(), cc: cc.clone() }
         }

@@ -49,14 +49,6 @@ const BEFORE: &[Entry] = &[
         about: &[sim::MARKING],
         settings: &["Marking", "Step", "Red", "RedAction", "Sojourn", "MarkAt"],
     },
-    Entry {
-        name: "codel",
-        summary: "controlled delay (CoDel): drops or marks while a queue stands for too long",
-        place: "switches.CLASS.marking",
-        source: "RFC 8289",
-        about: &[sim::CODEL],
-        settings: &["Codel"],
-    },
 ];
 
 /// Entries after it.

@@ -45,7 +45,7 @@ pub(super) struct CodelSwitch {
 
 /// State of a queue. The names are those of RFC 8289 §5.3.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct CodelState {
+pub(crate) struct CodelState {
     /// When sojourn times will have been above for an interval; none while they are not above.
     first_above_time: Option<Time>,
     /// When the next packet is dropped.
@@ -86,7 +86,8 @@ impl CodelSwitch {
 }
 
 impl CodelState {
-    fn judge(&mut self, config: &Codel, now: Time, above: bool, marks: bool) -> Verdict {
+    /// Verdict on a packet that is about to leave, whose sojourn time is `above` or not, and which may be marked or is dropped.
+    pub(crate) fn judge(&mut self, config: &Codel, now: Time, above: bool, marks: bool) -> Verdict {
         let ok_to_drop = self.ok_to_drop(config, now, above);
         match std::mem::take(&mut self.after) {
             After::First => {

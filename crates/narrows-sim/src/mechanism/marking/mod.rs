@@ -7,14 +7,16 @@
 //!           chosen with a probability that rises from 0 at min to max_p at max, by the average
 //! sojourn   marked if it has waited for longer than a time             Bai et al., CoNEXT 2016 (TCN)
 //! codel     dropped or marked while all have waited too long           RFC 8289
+//! pie       dropped or marked with a probability that follows the wait  RFC 8033
 //! ```
 //! Only packets of connections that use ECN can be marked. What RED does to a packet it has chosen and cannot mark is a setting.
 //!
 //! Step and RED look at packets when they arrive, or with `mark_at = "dequeue"` when they leave: then they see what waits behind the
-//! packet, and sources learn of it a queue earlier. Sojourn times and CoDel are known only then. A packet that does not wait leaves at
-//! once, with a sojourn time of 0.
+//! packet, and sources learn of it a queue earlier. Sojourn times and CoDel are known only then. PIE looks at what arrives, and at the
+//! sojourn times of what leaves. A packet that does not wait leaves at once, with a sojourn time of 0.
 
 mod codel;
+mod pie;
 mod red;
 mod step;
 mod verdict;
@@ -22,12 +24,15 @@ mod verdict;
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 
 pub use self::codel::Codel;
+pub(crate) use self::codel::CodelState;
 use self::codel::CodelSwitch;
+pub use self::pie::Pie;
+use self::pie::PieSwitch;
 use self::red::RedSwitch;
 pub use self::red::{Red, RedAction, RedAt};
 pub use self::step::{ScaledThreshold, Step, Threshold};
 pub use self::verdict::MarkAt;
-pub(crate) use self::verdict::{Leaving, Verdict};
+pub(crate) use self::verdict::{Entering, Leaving, Verdict};
 use crate::random::Stream;
 use crate::record::DropCause;
 
@@ -46,15 +51,26 @@ pub enum Marking {
     Sojourn(Sojourn),
     /// Controlled delay.
     Codel(Codel),
+    /// Proportional integral controller, enhanced.
+    Pie(Pie),
 }
 
 impl Marking {
+    /// Packets are looked at when they arrive.
+    fn at_enqueue(&self) -> bool {
+        match self {
+            Self::Step(Step { mark_at, .. }) | Self::Red(Red { mark_at, .. }) => *mark_at == MarkAt::Enqueue,
+            Self::Pie(_) => true,
+            Self::Off | Self::Sojourn(_) | Self::Codel(_) => false,
+        }
+    }
+
     /// Packets are looked at when they leave. Needs a queue for each priority ([`PortKind::Scheduled`](crate::switch::PortKind)).
     pub fn at_dequeue(&self) -> bool {
         match self {
             Self::Off => false,
             Self::Step(Step { mark_at, .. }) | Self::Red(Red { mark_at, .. }) => *mark_at == MarkAt::Dequeue,
-            Self::Sojourn(_) | Self::Codel(_) => true,
+            Self::Sojourn(_) | Self::Codel(_) | Self::Pie(_) => true,
         }
     }
 
@@ -65,6 +81,7 @@ impl Marking {
             Self::Step(_) | Self::Sojourn(_) => true,
             Self::Red(red) => red.action != RedAction::Drop,
             Self::Codel(codel) => codel.ecn,
+            Self::Pie(pie) => pie.ecn,
         }
     }
 }
@@ -82,33 +99,21 @@ pub struct Sojourn {
 pub(crate) struct Marker {
     /// Step marking: what finds more than this waiting is marked.
     above: u64,
-    arriving: Option<Box<Arriving>>,
-    dequeue: Option<Box<Dequeue>>,
+    /// The rule looks at what arrives, and at what leaves.
+    at_enqueue: bool,
+    at_dequeue: bool,
+    /// Any rule besides step marking on arrival with one threshold for all ports.
+    rule: Option<Box<Rule>>,
 }
 
-/// Marking of packets that arrive, besides step marking with one threshold for all ports.
+/// A rule by which packets are marked or dropped.
 #[derive(Clone, Debug)]
-#[expect(clippy::large_enum_variant, reason = "a switch has one, in a box")]
-enum Arriving {
-    Steps(Steps),
+enum Rule {
+    Step(Steps),
     Red(RedSwitch),
-}
-
-impl Arriving {
-    #[inline(never)]
-    fn judge(
-        &mut self,
-        now: Time,
-        port: usize,
-        backlog: u64,
-        idle_since: Option<Time>,
-        ect: bool,
-    ) -> Verdict {
-        match self {
-            Self::Steps(steps) => steps.judge(port, backlog, ect),
-            Self::Red(red) => red.judge(now, port, backlog, idle_since, ect),
-        }
-    }
+    Sojourn { above: Span },
+    Codel(CodelSwitch),
+    Pie(PieSwitch),
 }
 
 /// Step marking with a threshold for each port.
@@ -125,13 +130,35 @@ impl Steps {
     }
 }
 
-/// Marking of packets that leave.
-#[derive(Clone, Debug)]
-enum Dequeue {
-    Step(Steps),
-    Red(Box<RedSwitch>),
-    Sojourn { above: Span },
-    Codel(CodelSwitch),
+impl Rule {
+    /// A packet that is about to join a queue.
+    #[inline(never)]
+    fn judge(&mut self, entering: &Entering) -> Verdict {
+        let Entering { now, port, backlog, idle_since, ect, .. } = *entering;
+        match self {
+            Self::Step(steps) => steps.judge(port, backlog, ect),
+            Self::Red(red) => red.judge(now, port, backlog, idle_since, ect),
+            Self::Pie(pie) => pie.judge(entering),
+            Self::Sojourn { .. } | Self::Codel(_) => Verdict::Pass,
+        }
+    }
+
+    /// A packet that is about to leave. `idle_since` is when the link ran out of packets, if this one has not waited.
+    #[inline(never)]
+    fn judge_leaving(&mut self, leaving: &Leaving, idle_since: Option<Time>) -> Verdict {
+        let Leaving { now, port, left, ect, .. } = *leaving;
+        match self {
+            Self::Step(steps) => steps.judge(port, left, ect),
+            Self::Red(red) => red.judge(now, port, left, idle_since, ect),
+            Self::Sojourn { above } if leaving.sojourn > *above && ect => Verdict::Mark,
+            Self::Sojourn { .. } => Verdict::Pass,
+            Self::Codel(codel) => codel.judge(leaving),
+            Self::Pie(pie) => {
+                pie.on_leaving(leaving);
+                Verdict::Pass
+            }
+        }
+    }
 }
 
 impl Marker {
@@ -142,46 +169,39 @@ impl Marker {
         largest: Bytes,
         random: Stream,
     ) -> Self {
-        let off = Self { above: u64::MAX, arriving: None, dequeue: None };
-        let at_enqueue = |arriving| Self { arriving: Some(Box::new(arriving)), ..off.clone() };
-        let at_dequeue = |dequeue| Self { dequeue: Some(Box::new(dequeue)), ..off.clone() };
+        let (mut above, mut rule) = (u64::MAX, None);
         match marking {
-            Marking::Off => off,
-            Marking::Step(Step { k: Threshold::Fixed(k), mark_at: MarkAt::Enqueue }) => {
-                Self { above: k.get(), ..off }
-            }
-            Marking::Step(Step { k, mark_at: MarkAt::Enqueue }) => {
-                at_enqueue(Arriving::Steps(Steps::new(*k, ports)))
-            }
-            Marking::Step(Step { k, mark_at: MarkAt::Dequeue }) => {
-                at_dequeue(Dequeue::Step(Steps::new(*k, ports)))
-            }
-            Marking::Red(red) => {
-                let switch = RedSwitch::new(red, ports, random);
-                match red.mark_at {
-                    MarkAt::Enqueue => at_enqueue(Arriving::Red(switch)),
-                    MarkAt::Dequeue => at_dequeue(Dequeue::Red(Box::new(switch))),
-                }
-            }
-            Marking::Sojourn(sojourn) => at_dequeue(Dequeue::Sojourn { above: sojourn.above }),
+            Marking::Off => {}
+            Marking::Step(Step { k: Threshold::Fixed(k), mark_at: MarkAt::Enqueue }) => above = k.get(),
+            Marking::Step(step) => rule = Some(Rule::Step(Steps::new(step.k, ports))),
+            Marking::Red(red) => rule = Some(Rule::Red(RedSwitch::new(red, ports, random))),
+            Marking::Sojourn(sojourn) => rule = Some(Rule::Sojourn { above: sojourn.above }),
             Marking::Codel(codel) => {
-                at_dequeue(Dequeue::Codel(CodelSwitch::new(codel, ports.count(), largest)))
+                rule = Some(Rule::Codel(CodelSwitch::new(codel, ports.count(), largest)));
+            }
+            Marking::Pie(pie) => {
+                rule = Some(Rule::Pie(PieSwitch::new(pie, ports.count(), largest, random)));
             }
         }
+        let (at_enqueue, at_dequeue) = (rule.is_some() && marking.at_enqueue(), marking.at_dequeue());
+        Self { above, at_enqueue, at_dequeue, rule: rule.map(Box::new) }
     }
 
-    /// A packet that finds `backlog` bytes waiting at `port`. `idle_since` is when the link ran out of packets, if it did.
+    /// A packet that finds `backlog` bytes waiting in a queue of `port`. `idle_since` is when the link ran out of packets, if it did.
     #[inline]
     pub(crate) fn judge(
         &mut self,
         now: Time,
         port: usize,
+        queue: usize,
         backlog: u64,
         idle_since: Option<Time>,
         ect: bool,
     ) -> Verdict {
-        if let Some(arriving) = self.arriving.as_deref_mut() {
-            return arriving.judge(now, port, backlog, idle_since, ect);
+        if self.at_enqueue
+            && let Some(rule) = self.rule.as_deref_mut()
+        {
+            return rule.judge(&Entering { now, port, queue, backlog, idle_since, ect });
         }
         if backlog > self.above && ect { Verdict::Mark } else { Verdict::Pass }
     }
@@ -189,33 +209,28 @@ impl Marker {
     /// The threshold, if all it does is to mark what finds more than that waiting; the largest number if it does nothing.
     #[inline]
     pub(crate) fn only_step(&self) -> Option<u64> {
-        (self.arriving.is_none() && self.dequeue.is_none()).then_some(self.above)
+        self.rule.is_none().then_some(self.above)
     }
 
     /// Packets that leave are looked at.
     #[inline]
     pub(crate) fn looks_at_dequeue(&self) -> bool {
-        self.dequeue.is_some()
+        self.at_dequeue
     }
 
     /// A packet that is about to leave. `idle_since` is when the link ran out of packets, if this one has not waited.
-    #[inline(never)]
     pub(crate) fn judge_leaving(&mut self, leaving: &Leaving, idle_since: Option<Time>) -> Verdict {
-        let Leaving { now, port, left, ect, .. } = *leaving;
-        let mark_if = |exceeds: bool| if exceeds && ect { Verdict::Mark } else { Verdict::Pass };
-        match self.dequeue.as_deref_mut() {
-            None => Verdict::Pass,
-            Some(Dequeue::Step(steps)) => steps.judge(port, left, ect),
-            Some(Dequeue::Red(red)) => red.judge(now, port, left, idle_since, ect),
-            Some(Dequeue::Sojourn { above }) => mark_if(leaving.sojourn > *above),
-            Some(Dequeue::Codel(codel)) => codel.judge(leaving),
+        match self.rule.as_deref_mut() {
+            Some(rule) if self.at_dequeue => rule.judge_leaving(leaving, idle_since),
+            _ => Verdict::Pass,
         }
     }
 
-    /// Why it drops what leaves.
+    /// Why it drops.
     pub(crate) fn cause(&self) -> DropCause {
-        match self.dequeue.as_deref() {
-            Some(Dequeue::Codel(_)) => DropCause::Codel,
+        match self.rule.as_deref() {
+            Some(Rule::Codel(_)) => DropCause::Codel,
+            Some(Rule::Pie(_)) => DropCause::Pie,
             _ => DropCause::Red,
         }
     }
@@ -244,7 +259,7 @@ mod tests {
     #[test]
     fn a_step_marks_what_finds_more_than_k_and_can_be_marked() {
         let mut marker = marker(&step(MarkAt::Enqueue));
-        let mut judge = |backlog, ect| marker.judge(Time::ZERO, 0, backlog, None, ect);
+        let mut judge = |backlog, ect| marker.judge(Time::ZERO, 0, 0, backlog, None, ect);
         assert_eq!(judge(10_000, true), Verdict::Pass);
         assert_eq!(judge(10_001, true), Verdict::Mark);
         assert_eq!(judge(10_001, false), Verdict::Pass);
@@ -261,7 +276,7 @@ mod tests {
             let mut marker = Marker::new(&marking, ports.into_iter(), Bytes::new(1_500), random);
             for (port, above) in [(0, 10_000), (1, 40_000)] {
                 let mut judge = |waiting| match mark_at {
-                    MarkAt::Enqueue => marker.judge(Time::ZERO, port, waiting, None, true),
+                    MarkAt::Enqueue => marker.judge(Time::ZERO, port, 0, waiting, None, true),
                     MarkAt::Dequeue => {
                         marker.judge_leaving(&Leaving { port, ..leaving(9, waiting, true) }, None)
                     }
@@ -274,7 +289,7 @@ mod tests {
     #[test]
     fn a_step_at_dequeue_marks_what_leaves_more_than_k_behind() {
         let mut marker = marker(&step(MarkAt::Dequeue));
-        assert_eq!(marker.judge(Time::ZERO, 0, 1 << 30, None, true), Verdict::Pass, "not on arrival");
+        assert_eq!(marker.judge(Time::ZERO, 0, 0, 1 << 30, None, true), Verdict::Pass, "not on arrival");
         assert_eq!(marker.judge_leaving(&leaving(9, 10_000, true), None), Verdict::Pass);
         assert_eq!(marker.judge_leaving(&leaving(9, 10_001, true), None), Verdict::Mark);
         assert_eq!(marker.judge_leaving(&leaving(9, 10_001, false), None), Verdict::Pass);

@@ -23,6 +23,20 @@ pub(crate) enum Verdict {
     Drop,
 }
 
+/// A packet that is about to join a queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entering {
+    pub(crate) now: Time,
+    pub(crate) port: usize,
+    pub(crate) queue: usize,
+    /// Bytes that wait in its queue.
+    pub(crate) backlog: u64,
+    /// When the link ran out of packets, if it did.
+    pub(crate) idle_since: Option<Time>,
+    /// It can be marked.
+    pub(crate) ect: bool,
+}
+
 /// A packet that is about to leave a queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Leaving {

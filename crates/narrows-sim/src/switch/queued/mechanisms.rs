@@ -4,14 +4,16 @@ use narrows_proto::units::Time;
 
 use crate::ids::HostId;
 use crate::mechanism::at_ports::{AtPorts as _, Choice};
+use crate::mechanism::at_queues::Place;
 use crate::mechanism::congestion_point::CongestionPoints;
-use crate::mechanism::marking::Leaving;
+use crate::mechanism::marking::{Leaving, Verdict};
 use crate::mechanism::pfc::Watch;
-use crate::mechanism::registry::{PortMechanisms, each_at_ports};
+use crate::mechanism::registry::{PortMechanisms, QueueMechanisms, each_at_ports};
 use crate::mechanism::telemetry::Meter;
 use crate::mechanism::{FlowControl, SIDE_CLASS};
 use crate::observe::Observer;
 use crate::packet::{ECT, Packet, Parcel, Trailers};
+use crate::record::DropCause;
 use crate::ring::Ring;
 use crate::switch::common::Common;
 use crate::switch::queue::{Origin, QueuedPort, sojourn};
@@ -26,6 +28,8 @@ pub(in crate::switch) struct Mechanisms {
     pub(in crate::switch) flow_control: FlowControl,
     /// Those of the list.
     pub(in crate::switch) at_ports: PortMechanisms,
+    /// The one that keeps what waits, if one does.
+    pub(in crate::switch) queues: Option<Box<QueueMechanisms>>,
     /// By port, if the switch writes telemetry.
     pub(in crate::switch) meters: Vec<Meter>,
     /// By port, if classes are stopped.
@@ -83,12 +87,12 @@ impl Mechanisms {
 }
 
 impl Mechanisms {
-    /// A packet is sent, unless it is dropped now. `idle_since` is when the link ran out of packets, if this one has not waited.
+    /// A packet is sent, unless it is dropped now: by what was decided of it, or by marking. `idle_since` is when the link ran out of packets, if this one has not waited.
     /// Returns whether it was sent.
     #[inline(always)]
     pub(super) fn send<const NEIGHBORS: bool, O: Observer>(
         &mut self,
-        leaving: &Leaving,
+        (leaving, verdict): (&Leaving, Verdict),
         port: &mut QueuedPort,
         parcel: Parcel<'_>,
         idle_since: Option<Time>,
@@ -96,8 +100,15 @@ impl Mechanisms {
         world: &mut World<O>,
     ) -> bool {
         let mut packet = parcel.packet;
+        if verdict != Verdict::Pass {
+            let cause = self.queues.as_ref().map_or(DropCause::QueueLimit, |queues| queues.cause());
+            match common.carry_out(verdict, cause, leaving, parcel, world) {
+                Some(judged) => packet = judged,
+                None => return false,
+            }
+        }
         if common.marker.looks_at_dequeue() && (!NEIGHBORS || self.at_ports.marks(leaving.queue)) {
-            match common.judge_leaving(*leaving, parcel, idle_since, world) {
+            match common.judge_leaving(*leaving, parcel.with(packet), idle_since, world) {
                 Some(judged) => packet = judged,
                 None => return false,
             }
@@ -132,7 +143,14 @@ impl Mechanisms {
         } else {
             Choice { queue: port.highest(port.occupied())?, paid: false }
         };
-        let packet = port.pop(choice.queue, slots);
+        let place = Place { now: at, port: number, queue: choice.queue };
+        let (packet, verdict) = match &mut self.queues {
+            None => (port.pop(choice.queue, slots), Verdict::Pass),
+            Some(queues) => queues.pop(place, slots),
+        };
+        if self.queues.is_some() {
+            port.count_out(choice.queue, packet);
+        }
         let size = u64::from(packet.size());
         common.memory.used -= size;
         let left = NEIGHBORS.then(|| (Origin::of(packet), size));
@@ -148,7 +166,8 @@ impl Mechanisms {
         let (queue, sojourn, ect) = (choice.queue, sojourn(packet, at), packet.is(ECT));
         let leaving = Leaving { now: at, port: number, queue, sojourn, left: port.backlog(queue), ect };
         // If it is dropped the port is still free, and sends the next.
-        self.send::<NEIGHBORS, O>(&leaving, port, Parcel { packet, trailers: slots }, None, common, world);
+        let parcel = Parcel { packet, trailers: slots };
+        self.send::<NEIGHBORS, O>((&leaving, verdict), port, parcel, None, common, world);
         left
     }
 }

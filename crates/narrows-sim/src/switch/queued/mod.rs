@@ -4,17 +4,19 @@
 //! ([`AtPorts`](crate::mechanism::at_ports::AtPorts)) have no names here:
 //!
 //! ```text
-//! a packet arrives      the list names its queue; marking, admission, flow control take it or not;
+//! a packet arrives      the list names its queue; others give way to it; marking, admission, flow control take it or not;
 //!                       the list looks at the queue; the congestion point samples it
 //! a port is free        frames and messages for the neighbor go first; the neighbor's stops and the list say which queues may
 //!                       send, the list which of them does
 //! a packet leaves       the list counts it; marking at dequeue; telemetry is written; flow control and the list count it off
 //! a frame arrives       stops change, the list is notified
 //! ```
-//! Mechanisms return what they decided; it is carried out here.
+//! Mechanisms return what they decided; it is carried out here. One of them may keep what waits in queues of its own
+//! ([`AtQueues`](crate::mechanism::at_queues::AtQueues)).
 
 mod mechanisms;
 mod neighbors;
+mod room;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -29,7 +31,8 @@ use super::queue::{Origin, QueuedPort};
 use crate::link::Egress;
 use crate::mechanism::SIDE_CLASS;
 use crate::mechanism::at_ports::{AtPorts as _, Joining};
-use crate::mechanism::marking::Leaving;
+use crate::mechanism::at_queues::Place;
+use crate::mechanism::marking::{Leaving, Verdict};
 use crate::mechanism::registry::each_at_ports;
 use crate::observe::Observer;
 use crate::packet::{ECT, NO_TRAILERS, Packet, Parcel, Trailers};
@@ -123,20 +126,21 @@ impl QueuedPorts {
         let waits = port.busy_until > now;
         debug_assert!(waits || port.occupied() == 0, "a free port has sent what it had");
         let idle_since = (!waits).then_some(port.busy_until);
-        let arriving = Arriving { now, port: number, parcel, backlog, idle_since, needs_memory: waits };
+        let arriving =
+            Arriving { now, port: number, parcel, queue, backlog, idle_since, needs_memory: waits };
         let Some(packet) = common.take(&arriving, true, world) else { return };
         let parcel = parcel.with(packet);
         common.report_queued(now, number, parcel, if waits { backlog } else { 0 }, world);
         if waits {
-            self.enqueue(now, number, queue, parcel, common, world);
+            self.enqueue::<false, O>(now, number, queue, parcel, common, world);
         } else {
             port.transmit(now, parcel, world);
         }
     }
 
-    /// A packet begins to wait.
+    /// A packet begins to wait: at the port, or with a mechanism, if there is any.
     #[inline(always)]
-    fn enqueue<O: Observer>(
+    fn enqueue<const MECHANISMS: bool, O: Observer>(
         &mut self,
         now: Time,
         number: usize,
@@ -145,9 +149,17 @@ impl QueuedPorts {
         common: &mut Common,
         world: &mut World<O>,
     ) {
-        let port = &mut self.ports[number];
+        let Self { ports, mechanisms, .. } = self;
+        let port = &mut ports[number];
+        let keeper = mechanisms.as_mut().filter(|_| MECHANISMS).and_then(|all| all.queues.as_mut());
         common.memory.used += u64::from(parcel.packet.size());
-        port.push(queue, parcel);
+        match keeper {
+            None => port.push(queue, parcel),
+            Some(keeper) => {
+                keeper.push(Place { now, port: number, queue }, parcel);
+                port.count_in(queue, parcel.packet);
+            }
+        }
         common.note_backlog(now, number, port.waiting, world);
         // One packet more never makes a port wait longer.
         if port.due > port.busy_until.max(now) {
@@ -185,12 +197,18 @@ impl QueuedPorts {
         }
         if waits {
             let origin = Origin { from, class, counted };
-            self.enqueue(now, number, queue, parcel.with(packet.arriving(origin.keep(now))), common, world);
+            let parcel = parcel.with(packet.arriving(origin.keep(now)));
+            self.enqueue::<true, O>(now, number, queue, parcel, common, world);
         } else {
             let ect = packet.is(ECT);
             let leaving = Leaving { now, port: number, queue, sojourn: Span::ZERO, left: 0, ect };
             let idle_since = Some(port.busy_until);
-            if !mechanisms.send::<NEIGHBORS, O>(&leaving, port, parcel, idle_since, common, world) {
+            let verdict = match &mut mechanisms.queues {
+                None => Verdict::Pass,
+                Some(queues) => queues.pass(Place { now, port: number, queue }, packet),
+            };
+            if !mechanisms.send::<NEIGHBORS, O>((&leaving, verdict), port, parcel, idle_since, common, world)
+            {
                 return false;
             }
         }
@@ -217,19 +235,25 @@ impl QueuedPorts {
         common: &mut Common,
         world: &mut World<O>,
     ) -> Option<Taken<'a>> {
-        let mechanisms = self.mechanisms.as_deref_mut()?;
-        let port = &self.ports[number];
+        let mechanisms = self.mechanisms.as_deref()?;
         let is_aside = NEIGHBORS && parcel.packet.is_aside();
         let parcel = parcel.with(parcel.packet.in_common());
         let priority = usize::from(parcel.packet.priority());
         let queue = if NEIGHBORS { mechanisms.at_ports.queue_of(number, parcel.packet) } else { priority };
-        let backlog = port.backlog(queue);
+        let port = &self.ports[number];
         let waits =
             port.busy_until > now || NEIGHBORS && mechanisms.open(port, number, now) & 1 << queue == 0;
         // Flow control by class admits packets itself.
         let needs_memory = waits && !(NEIGHBORS && mechanisms.flow_control.admits());
+        if needs_memory && mechanisms.queues.is_some() {
+            let size = parcel.packet.size().into();
+            self.make_room(Place { now, port: number, queue }, size, common, world);
+        }
+        let mechanisms = self.mechanisms.as_deref_mut()?;
+        let port = &self.ports[number];
+        let backlog = port.backlog(queue);
         let idle_since = (!waits).then_some(port.busy_until);
-        let arriving = Arriving { now, port: number, parcel, backlog, idle_since, needs_memory };
+        let arriving = Arriving { now, port: number, parcel, queue, backlog, idle_since, needs_memory };
         // Messages of congestion points are neither marked nor sampled.
         let marks = !parcel.packet.is_cnm() && (!NEIGHBORS || mechanisms.at_ports.marks(queue));
         let packet = common.take(&arriving, marks, world)?;
@@ -386,6 +410,9 @@ impl QueuedPorts {
         let Some(mechanisms) = &self.mechanisms else { return };
         for (number, counters) in common.counters.iter_mut().enumerate() {
             each_at_ports!(ref mechanisms.at_ports, mechanism => mechanism.report(number, counters));
+            if let Some(queues) = &mechanisms.queues {
+                queues.report(number, counters);
+            }
         }
     }
 }

@@ -162,6 +162,7 @@ impl Frames {
             dscp: IpDscp::try_new(packet.priority << 3).unwrap_or_default(),
             ecn: match (packet.marked, packet.ect) {
                 (true, _) => IpEcn::CongestionExperienced,
+                (false, true) if packet.l4s => IpEcn::Ect1,
                 (false, true) => IpEcn::Ect0,
                 (false, false) => IpEcn::default(),
             },
