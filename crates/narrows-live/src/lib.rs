@@ -7,16 +7,20 @@
 
 mod assignment;
 mod clock;
+mod estimate;
 mod fabric;
 mod flow;
+mod followers;
 mod frames;
 mod host;
 mod machine;
 mod own;
+mod program;
 mod sockets;
 mod sys;
 mod ways;
 
+use std::fs::File;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,10 +34,13 @@ use narrows_proto::units::{Span, Time};
 
 use self::assignment::Assignment;
 pub use self::assignment::available as available_controls;
+pub use self::estimate::Estimate;
 use self::fabric::Fabric;
 use self::host::RealHost;
 pub use self::machine::{Part, parts};
 pub use self::own::BUILD as BUILD_WITH_CONTROLS;
+pub use self::program::Program;
+use self::program::Programs;
 use self::sockets::Sockets;
 use self::ways::Ways;
 
@@ -46,11 +53,13 @@ pub struct Options {
     pub bound: Span,
     /// Traffic groups whose hosts stay simulated.
     pub simulated: Vec<String>,
+    /// Programs of the user on real hosts.
+    pub programs: Vec<Program>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { scale: 1.0, bound: Span::from_us(200), simulated: Vec::new() }
+        Self { scale: 1.0, bound: Span::from_us(200), simulated: Vec::new(), programs: Vec::new() }
     }
 }
 
@@ -69,8 +78,21 @@ impl Live {
     /// With everything that real hosts cannot do, or that the machine lacks.
     pub fn new(plan: &Arc<Plan>, options: Options) -> Checked<Self> {
         machine::check()?;
-        let assignment = Assignment::new(plan, &options.simulated, options.scale, &available_controls())?;
+        Self::of(plan, options)
+    }
+
+    /// The same on a machine that can have real hosts.
+    fn of(plan: &Arc<Plan>, options: Options) -> Checked<Self> {
+        let assignment = Assignment::new(plan, &options, &available_controls())?;
         Ok(Self { plan: Arc::clone(plan), options, assignment })
+    }
+
+    /// Measures whether this machine can do it in real time.
+    ///
+    /// # Errors
+    /// If the machine refuses something.
+    pub fn estimate(&self) -> Checked<Estimate> {
+        Estimate::of(self)
     }
 
     /// Number of real hosts.
@@ -78,16 +100,30 @@ impl Live {
         self.assignment.hosts.len()
     }
 
-    /// Runs. `progress` is called with the time of the scenario every now and then, and may end the run early.
+    /// Programs of the user, in the order of their outputs.
+    pub fn programs(&self) -> &[Program] {
+        &self.options.programs
+    }
+
+    /// Runs. What programs print goes to `outputs`. `progress` is called with the time of the scenario every now and then, and may end
+    /// the run early.
     ///
     /// # Errors
     /// If the machine refuses something.
-    pub fn run(self, progress: &mut (dyn FnMut(Time) -> ControlFlow<()> + Send)) -> Checked<Results> {
-        let Self { plan, options: Options { scale, bound, .. }, assignment } = self;
+    pub fn run(
+        self,
+        outputs: Vec<File>,
+        progress: &mut (dyn FnMut(Time) -> ControlFlow<()> + Send),
+    ) -> Checked<Results> {
+        let Self { plan, options: Options { scale, bound, programs: listed, .. }, assignment } = self;
         // First, so that they go when no host has a connection any more.
-        let _kept = assignment.own.load()?;
+        let kept = assignment.own.load()?;
         let hosts = assignment.hosts.iter().map(|(id, settings)| RealHost::create(*id, settings));
         let hosts = hosts.collect::<Checked<Vec<_>>>()?;
+        for (id, control) in assignment.near_sources(&plan) {
+            let host = hosts.iter().find(|host| host.id == id).expect("it was made");
+            kept.take_messages_at(host, control)?;
+        }
         let mut steps = Steps::with_external(&plan, &assignment.inside(&plan), &assignment.external());
         let (ways, over, stop) = (Ways::default(), AtomicBool::new(false), AtomicBool::new(false));
         let mut complete = true;
@@ -99,19 +135,35 @@ impl Live {
                 goes_on
             }
         };
-        let (measured, noticed) = thread::scope(|scope| -> Result<_, Diagnostic> {
+        let (programs, names) = (Programs::default(), program::names(&plan, &hosts));
+        let mut outputs = outputs.into_iter();
+        let (mut waiting, mut begin) = (Vec::new(), Vec::new());
+        for (program, id) in listed.iter().zip(&assignment.programs) {
+            let host = hosts.iter().find(|host| host.id == *id).expect("it was made");
+            let (one, begins) = programs.add(program, host, &names, outputs.next());
+            waiting.push(one);
+            begin.push(begins);
+        }
+        let (measured, noticed, ended) = thread::scope(|scope| -> Result<_, Diagnostic> {
             let (ready, is_ready) = std::sync::mpsc::channel();
+            let (programs, over, stop) = (&programs, &over, &stop);
+            let run =
+                |waiting: program::Waiting<'_>| waiting.run(programs, &|| !over.load(Ordering::Relaxed));
+            let running: Vec<_> =
+                waiting.into_iter().map(|waiting| scope.spawn(move || run(waiting))).collect();
             let traffic = scope.spawn(|| {
-                let _over = OnDrop(&over);
-                let ready = ready;
+                let _over = OnDrop(over);
+                let (ready, begin) = (ready, begin);
                 let mut sockets = Sockets::open(&plan, &hosts, &ways, &assignment.controls, scale)?;
                 let _ = ready.send(sockets.start());
-                sockets.run(&|| !stop.load(Ordering::Relaxed))?;
+                begin.iter().for_each(|begin| begin.send(()).unwrap_or_default());
+                let goes_on = || !stop.load(Ordering::Relaxed) && !programs.are_left();
+                sockets.run(&goes_on, &|| !programs.are_over())?;
                 Ok(sockets.finish())
             });
             // A thread of its own: it goes before all others, which what follows need not.
             let fabric = scope.spawn(|| {
-                let _stop = OnDrop(&stop);
+                let _stop = OnDrop(stop);
                 let is_ready = is_ready;
                 let Ok(clock) = is_ready.recv() else { return Ok(None) };
                 // Without the right to go first, lateness says what that costs.
@@ -124,7 +176,11 @@ impl Live {
             let traffic = traffic.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             let measured = traffic.map_err(|error| sockets_failed(&error))?;
             let noticed = fabric.map_err(|error| fabric::failed(&error))?;
-            Ok((measured, noticed.expect("the traffic began")))
+            let ended = running
+                .into_iter()
+                .map(|running| running.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            let ended = ended.collect::<Result<_, _>>().map_err(|error| program::failed(&error))?;
+            Ok((measured, noticed.expect("the traffic began"), ended))
         })?;
         let (flows, sampled, windows) = measured;
         let mut differences = assignment.differences.clone();
@@ -137,7 +193,9 @@ impl Live {
             controls: assignment.named(&plan),
             scale,
             lateness: noticed.lateness,
+            cost: noticed.cost,
             differences,
+            programs: ended,
         };
         steps.finish_measured(Measured { flows, sampled, windows, hosts, complete })
     }

@@ -1,6 +1,8 @@
 //! One function for each command.
 
 mod compare;
+#[cfg(target_os = "linux")]
+mod demo_live;
 mod export;
 mod import;
 mod information;
