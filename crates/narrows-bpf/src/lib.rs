@@ -7,10 +7,12 @@
 
 #[cfg(all(feature = "load", target_os = "linux"))]
 mod loaded;
+mod near;
 mod parameters;
 #[cfg(test)]
 mod steps;
 
 #[cfg(all(feature = "load", target_os = "linux"))]
 pub use self::loaded::{Loaded, Lock, Refused, pinned, probe, unpin};
-pub use self::parameters::{DctcpParams, GeminiParams, NearParams, Parameters, Path};
+pub use self::near::NearParams;
+pub use self::parameters::{DctcpParams, GeminiParams, Parameters, Path};

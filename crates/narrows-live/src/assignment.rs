@@ -15,9 +15,10 @@ use narrows_sim::{External, HostId};
 use crate::fabric::Sizes;
 use crate::frames::{ETHERNET, WIRE};
 use crate::host::Settings;
+use crate::options::Options;
 use crate::own::{self, Own, Path};
 use crate::program::Program;
-use crate::{Options, sys};
+use crate::sys;
 
 /// More hosts than this are not created.
 const MOST_HOSTS: usize = 1_000;
@@ -235,7 +236,7 @@ fn named(
 /// A control with a near-source loop beside it.
 fn with_loop(cc: &Config, near: &NearSource, path: Path, own: &mut Own) -> Result<String, String> {
     let named = cc.kernel().map(|kernel| {
-        let twin = kernel.twin();
+        let twin = Config::twin_of(kernel);
         let config = Config::all().into_iter().find(|config| Some(config.name()) == twin);
         config.ok_or_else(|| format!("there is none beside \"{}\" of the kernel", kernel.name))
     });

@@ -1,6 +1,5 @@
 //! Whether a machine can do a scenario in real time, before it tries.
 
-use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -8,8 +7,6 @@ use narrows::diagnostic::{Checked, Code, Diagnostic};
 use narrows::document::Document;
 use narrows::plan::Plan;
 use narrows_proto::units::Span;
-
-use crate::{Live, Options};
 
 /// One flow between two hosts, as fast as the machine is.
 const TRIAL: &str = r#"
@@ -24,6 +21,13 @@ name = "trial"
 pattern = { long_lived = { flows = 1 } }
 cc = { kernel = "reno" }
 "#;
+
+/// The plan of a run that tells what a packet costs.
+pub(crate) fn trial() -> Checked<Arc<Plan>> {
+    let mut document = Document::parse("trial.toml", TRIAL, Path::new("."))?;
+    document.attach_kernel();
+    Plan::new(document).map(Arc::new)
+}
 
 /// Part of a processor that the fabric may take without being late. What comes in bursts waits for what came before.
 const EASY: f64 = 0.5;
@@ -40,21 +44,6 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Measures what a packet costs: for a fraction of a second there are two hosts.
-    ///
-    /// # Errors
-    /// If the machine refuses something.
-    pub(crate) fn of(live: &Live) -> Checked<Self> {
-        let mut document = Document::parse("trial.toml", TRIAL, Path::new("."))?;
-        document.attach_kernel();
-        let trial = Live::of(&Arc::new(Plan::new(document)?), Options::default())?;
-        let results = trial.run(Vec::new(), &mut |_| ControlFlow::Continue(()))?;
-        let cost = results.real.map_or(Span::ZERO, |real| real.cost);
-        let scale = live.options.scale;
-        let packets = live.plan.arrivals(&|group| live.assignment.controls[group].is_some()) / scale;
-        Ok(Self { packets, cost, scale })
-    }
-
     /// Part of a processor that the fabric needs.
     pub fn load(&self) -> f64 {
         self.packets * self.cost.as_secs_f64()

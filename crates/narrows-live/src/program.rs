@@ -9,7 +9,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::Receiver;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -135,23 +135,14 @@ pub(crate) struct Waiting<'a> {
     pub(crate) host: &'a RealHost,
     /// See [`names`].
     pub(crate) names: &'a str,
-    /// Where it prints to.
+    /// Where it prints to; none for a shell.
     pub(crate) output: Option<File>,
-    begins: Receiver<()>,
 }
 
 impl Programs {
-    /// Another program. What is sent lets it begin.
-    pub(crate) fn add<'a>(
-        &self,
-        program: &'a Program,
-        host: &'a RealHost,
-        names: &'a str,
-        output: Option<File>,
-    ) -> (Waiting<'a>, Sender<()>) {
-        self.running.fetch_add(1, Ordering::Relaxed);
-        let (begin, begins) = channel();
-        (Waiting { program, host, names, output, begins }, begin)
+    /// There are so many.
+    pub(crate) fn begin(&self, programs: usize) {
+        self.running.store(programs, Ordering::Relaxed);
     }
 
     /// All have ended.
@@ -166,22 +157,27 @@ impl Programs {
 }
 
 impl Waiting<'_> {
-    /// Runs it on this thread, which is good for nothing else then, until it ends or `goes_on` says no.
-    pub(crate) fn run(self, programs: &Programs, goes_on: &dyn Fn() -> bool) -> io::Result<RealProgram> {
+    /// Runs it, from when `begin` says so, on this thread, which is good for nothing else then, until it ends or `goes_on` says no.
+    pub(crate) fn run(
+        self,
+        begin: &Receiver<()>,
+        programs: &Programs,
+        goes_on: &dyn Fn() -> bool,
+    ) -> io::Result<RealProgram> {
         let Program { host, command } = self.program.clone();
-        let end = self.run_here(goes_on);
+        let end = self.run_here(begin, goes_on);
         programs.running.fetch_sub(1, Ordering::Relaxed);
         programs.left.fetch_or(command.is_none(), Ordering::Relaxed);
         Ok(RealProgram { host, command, end: end? })
     }
 
-    fn run_here(self, goes_on: &dyn Fn() -> bool) -> io::Result<String> {
+    fn run_here(self, begin: &Receiver<()>, goes_on: &dyn Fn() -> bool) -> io::Result<String> {
         self.host.enter()?;
         sys::leave_processes()?;
         name_hosts(self.names)?;
         let mut command = self.program.command(self.output)?;
         sys::end_with_us(&mut command)?;
-        if self.begins.recv().is_err() {
+        if begin.recv().is_err() {
             return Ok("not begun".to_owned());
         }
         let is_shell = self.program.command.is_none();

@@ -3,21 +3,20 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
 use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Token};
 use narrows::plan::Plan;
-use narrows_proto::cc::Ecn;
 use narrows_proto::units::{Bytes, Time};
 use narrows_sim::observe::WindowRow;
-use narrows_sim::traffic::{Milestone, Transport};
+use narrows_sim::traffic::Milestone;
 use narrows_sim::{FlowId, FlowRecord, HostId, Sampled};
-use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::clock::Clock;
+use crate::ends::{End, address, check_ecn, stream};
 use crate::flow::Flow;
 use crate::followers::{Clients, Followers};
 use crate::frames::{Ports, host_of};
@@ -43,26 +42,6 @@ enum Due {
     Start(FlowId),
     /// A client begins a transaction.
     Client(usize),
-}
-
-/// An end of a connection.
-#[derive(Debug)]
-enum End {
-    /// Sends what is left of a flow.
-    Sender {
-        flow: FlowId,
-        stream: TcpStream,
-        left: u64,
-    },
-    Receiver {
-        flow: FlowId,
-        stream: TcpStream,
-    },
-    Listener {
-        listener: TcpListener,
-        host: HostId,
-        group: u16,
-    },
 }
 
 pub(crate) struct Sockets<'a> {
@@ -442,27 +421,4 @@ impl<'a> Sockets<'a> {
         flows.extend(self.flows.iter().map(|(flow, state)| state.record(*flow)));
         (flows, self.sampled, self.windows)
     }
-}
-
-/// Both ends of a connection use ECN if its control does: without it a sender would not know of marks.
-fn check_ecn(stream: &TcpStream, transport: &Transport) -> io::Result<()> {
-    let wanted = matches!(transport, Transport::Stream { cc, .. } if cc.ecn() != Ecn::Off);
-    if wanted && !TcpInfo::of(stream.as_fd())?.has_ecn() {
-        return Err(io::Error::other(
-            "the ends of a connection have not agreed upon ECN, which its control needs",
-        ));
-    }
-    Ok(())
-}
-
-fn address(host: Ipv4Addr, port: u16) -> SocketAddrV4 {
-    SocketAddrV4::new(host, port)
-}
-
-/// A socket in the namespace of this thread.
-fn stream(control: &str) -> io::Result<Socket> {
-    let socket = Socket::new(Domain::IPV4, Type::STREAM.nonblocking().cloexec(), Some(Protocol::TCP))?;
-    socket.set_tcp_congestion(control.as_bytes())?;
-    socket.set_reuse_address(true)?;
-    Ok(socket)
 }

@@ -32,8 +32,8 @@ const VARIANTS: [(&str, &[&str]); 2] = [
     ),
 ];
 
-/// What the kernel's CUBIC makes of a deep buffer, alone and with a near-source loop.
-pub(super) fn demo(arguments: &args::Demo) -> Checked<Status> {
+/// Shows the kernel's CUBIC in a deep buffer, alone and with a near-source loop.
+pub(crate) fn demo_live(arguments: &args::Demo) -> Checked<Status> {
     let plan = |(_, overrides): (&str, &[&str])| {
         let mut document = Document::parse("demo-live.toml", SCENARIO, "")?;
         overrides.iter().try_for_each(|assignment| document.set(assignment))?;

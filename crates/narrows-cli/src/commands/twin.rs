@@ -107,7 +107,7 @@ fn native(mut document: Document) -> Checked<Document> {
     let plan = Plan::outline(document.clone())?;
     for (group, planned) in plan.traffic.groups.iter().zip(&plan.groups) {
         let Some(kernel) = group.transport.control().and_then(Config::kernel) else { continue };
-        let Some(twin) = kernel.twin() else {
+        let Some(twin) = Config::twin_of(kernel) else {
             let message = format!(
                 "traffic.{} is under {} of the kernel, which has no native twin",
                 planned.name, kernel.name

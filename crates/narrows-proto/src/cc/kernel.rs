@@ -36,10 +36,9 @@ pub struct Params {
 }
 
 impl Params {
-    /// Name of the simulated control that is its counterpart, if there is one of this name.
-    pub fn twin(&self) -> Option<&'static str> {
-        let name = self.name.strip_prefix(OURS).unwrap_or(&self.name);
-        super::Config::all().iter().map(super::Config::name).find(|known| *known == name)
+    /// Its name without the beginning that those of Narrows have.
+    pub fn plain_name(&self) -> &str {
+        self.name.strip_prefix(OURS).unwrap_or(&self.name)
     }
 }
 
@@ -144,12 +143,5 @@ mod tests {
             let error = name(text).expect_err("it is wrong");
             assert!(error.contains("1 to 15 letters"), "{error}");
         }
-    }
-
-    #[test]
-    fn twins_have_the_same_name_but_for_ours() {
-        let twin = |name: &str| Params { name: name.to_owned(), ecn: false }.twin();
-        assert_eq!((twin("cubic"), twin("narrows_gemini")), (Some("cubic"), Some("gemini")));
-        assert_eq!((twin("westwood"), twin("annulus")), (None, None));
     }
 }

@@ -285,6 +285,11 @@ macro_rules! registry {
                 }
             }
 
+            /// Name of the simulated control that is the native twin of one of the kernel, if there is one.
+            pub fn twin_of(kernel: &kernel::Params) -> Option<&'static str> {
+                Self::all().iter().map(Self::name).find(|name| *name == kernel.plain_name())
+            }
+
             /// The same as [`custom`](Self::custom), to be changed.
             pub fn custom_mut(&mut self) -> Option<&mut custom::Params> {
                 match self {

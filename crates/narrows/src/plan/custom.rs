@@ -54,7 +54,7 @@ fn attach_one(params: &mut Params, path: &str, checker: &mut Checker<'_>) {
 /// A virtual run has no kernel.
 fn no_kernel(params: &kernel::Params) -> Diagnostic {
     let message = format!("{} of the kernel is for live runs, this one is virtual", params.name);
-    let help = match params.twin() {
+    let help = match Config::twin_of(params) {
         Some(twin) => format!("its native twin: cc = {{ {twin} = {{}} }}; narrows live has the kernel"),
         None => format!("narrows live has the kernel; virtual runs have {}", registry::NAMES.join(", ")),
     };

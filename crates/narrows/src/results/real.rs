@@ -36,7 +36,7 @@ pub struct RealProgram {
     pub host: String,
     /// The program, as it was written; none if it was a shell at the terminal.
     pub command: Option<String>,
-    /// How it ended.
+    /// Its end: an exit status, a signal, or that of the run.
     pub end: String,
 }
 
