@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use narrows::diagnostic::{Checked, Code, Diagnostic, Rejection};
-use narrows::plan::Plan;
+use narrows::plan::{Plan, PlannedGroup};
 use narrows_proto::annulus::Aggregate;
 use narrows_proto::cc::{Config, Ecn};
 use narrows_proto::stream::Params;
@@ -59,19 +59,8 @@ impl Assignment {
                 errors.push(Diagnostic::error(Code::UnknownName, message).known(name, known));
             }
         }
-        let (mut controls, mut own) = (Vec::new(), Own::default());
-        for (number, group) in plan.groups.iter().enumerate() {
-            let is_stream = matches!(plan.traffic.groups[number].transport, Transport::Stream { .. });
-            if !is_stream || simulated.contains(&group.name) {
-                controls.push(None);
-                continue;
-            }
-            let control = control_of(plan, number, available, scale, &mut own);
-            controls.push(Some(control.unwrap_or_else(|error| {
-                errors.push(error);
-                group.control.clone()
-            })));
-        }
+        let mut own = Own::default();
+        let controls = controls_of(plan, options, available, &mut own, &mut errors);
         let places = Program::hosts(plan, programs, &mut errors);
         if errors.is_empty() && controls.iter().all(Option::is_none) && programs.is_empty() {
             let message = "no traffic group is left for real hosts";
@@ -85,37 +74,7 @@ impl Assignment {
         }
         let sizes = sizes(plan, &controls);
         let mut differences = BTreeSet::new();
-        let mut settings = BTreeMap::new();
-        let rates = plan.network.topology.host_rates();
-        for (group, _) in controls.iter().enumerate().filter(|(_, control)| control.is_some()) {
-            let Transport::Stream { params, cc } = &plan.traffic.groups[group].transport else { continue };
-            differences.extend(differences_of(params, scale));
-            let made = settings_of(params, cc.ecn() != Ecn::Off, sizes, scale);
-            let made = Settings { control: controls[group].clone(), ..made };
-            for host in hosts_of(plan, |other| other == group) {
-                let made = Settings { rate: rates[host.index()], ..made.clone() };
-                let first = settings.entry(host).or_insert_with(|| made.clone());
-                if *first != (Settings { control: first.control.clone(), ..made }) {
-                    let name = plan.network.topology.host_name(host);
-                    let text = format!(
-                        "host {name} is in several groups: ECN, initial window and timeouts are those of the first"
-                    );
-                    differences.insert(text);
-                }
-            }
-        }
-        for host in &places {
-            let like_others = || {
-                let transports = plan.traffic.groups.iter().map(|group| &group.transport);
-                let streams = transports.filter_map(|transport| match transport {
-                    Transport::Stream { params, .. } => Some(params),
-                    _ => None,
-                });
-                let params = streams.cloned().next().unwrap_or_default();
-                Settings { rate: rates[host.index()], ..settings_of(&params, false, sizes, scale) }
-            };
-            settings.entry(*host).or_insert_with(like_others);
-        }
+        let settings = settings_of_hosts(plan, &controls, &places, sizes, scale, &mut differences);
         if plan
             .traffic
             .groups
@@ -171,6 +130,66 @@ impl Assignment {
         let named = plan.groups.iter().zip(&self.controls);
         named.filter_map(|(group, control)| Some((group.name.clone(), control.clone()?))).collect()
     }
+}
+
+/// By group: the kernel's control; none if it is simulated.
+fn controls_of(
+    plan: &Plan,
+    options: &Options,
+    available: &[String],
+    own: &mut Own,
+    errors: &mut Vec<Diagnostic>,
+) -> Vec<Option<String>> {
+    let control = |(number, group): (usize, &PlannedGroup)| {
+        let is_stream = matches!(plan.traffic.groups[number].transport, Transport::Stream { .. });
+        if !is_stream || options.simulated.contains(&group.name) {
+            return None;
+        }
+        Some(control_of(plan, number, available, options.scale, own).unwrap_or_else(|error| {
+            errors.push(error);
+            group.control.clone()
+        }))
+    };
+    plan.groups.iter().enumerate().map(control).collect()
+}
+
+/// Settings of all real hosts; those with programs alone have those of the first group.
+fn settings_of_hosts(
+    plan: &Plan,
+    controls: &[Option<String>],
+    with_programs: &[HostId],
+    sizes: Sizes,
+    scale: f64,
+    differences: &mut BTreeSet<String>,
+) -> BTreeMap<HostId, Settings> {
+    let mut settings = BTreeMap::new();
+    let (rates, groups) = (plan.network.topology.host_rates(), &plan.traffic.groups);
+    for (group, control) in controls.iter().enumerate().filter(|(_, control)| control.is_some()) {
+        let Transport::Stream { params, cc } = &groups[group].transport else { continue };
+        differences.extend(differences_of(params, scale));
+        let made = settings_of(params, cc.ecn() != Ecn::Off, sizes, scale);
+        for host in hosts_of(plan, |other| other == group) {
+            let made = Settings { rate: rates[host.index()], control: control.clone(), ..made.clone() };
+            let first = settings.entry(host).or_insert_with(|| made.clone());
+            if *first != (Settings { control: first.control.clone(), ..made }) {
+                let name = plan.network.topology.host_name(host);
+                let text = format!(
+                    "host {name} is in several groups: ECN, initial window and timeouts are those of the first"
+                );
+                differences.insert(text);
+            }
+        }
+    }
+    let params = groups.iter().find_map(|group| match &group.transport {
+        Transport::Stream { params, .. } => Some(params.clone()),
+        _ => None,
+    });
+    let like_others = settings_of(&params.unwrap_or_default(), false, sizes, scale);
+    for host in with_programs {
+        let made = || Settings { rate: rates[host.index()], ..like_others.clone() };
+        settings.entry(*host).or_insert_with(made);
+    }
+    settings
 }
 
 /// Name of the kernel's control for this group, which may have to be loaded.

@@ -7,6 +7,7 @@
 
 mod assignment;
 mod clock;
+mod due;
 mod ends;
 mod estimate;
 mod fabric;

@@ -16,6 +16,7 @@ use narrows_sim::traffic::Milestone;
 use narrows_sim::{FlowId, FlowRecord, HostId, Sampled};
 
 use crate::clock::Clock;
+use crate::due::Due;
 use crate::ends::{End, address, check_ecn, stream};
 use crate::flow::Flow;
 use crate::followers::{Clients, Followers};
@@ -29,20 +30,6 @@ const FIRST_PORT: u16 = 5_000;
 
 /// Bytes that applications send.
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
-
-/// Something that happens at a time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Due {
-    MeasureFrom,
-    MeasureUntil,
-    /// A moment of the traffic.
-    Sample(usize),
-    /// The windows of senders are recorded.
-    Windows,
-    Start(FlowId),
-    /// A client begins a transaction.
-    Client(usize),
-}
 
 pub(crate) struct Sockets<'a> {
     plan: &'a Plan,

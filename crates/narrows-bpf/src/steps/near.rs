@@ -138,7 +138,7 @@ impl Pair {
             }
             error += self.params.line_rate as f64 * U * f64::from(feedback) * 2_f64.powi(-31) + 2.0 * U;
         } else if events > 0 {
-            error += events as f64 * 2.0 * U + (after.byte_stage.min(after.time_stage) as f64) * U;
+            error += events as f64 * 2.0 * U + f64::from(after.byte_stage.min(after.time_stage)) * U;
             error = error.max(cap * self.measured() + U);
         }
         if self.is_tie(now_ns, event, &after, error, late) {
