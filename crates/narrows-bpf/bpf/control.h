@@ -6,7 +6,7 @@
  * The control owns window and threshold (the form with cong_control, Linux 6.10 or newer): the kernel detects losses and
  * retransmits, but neither spreads a reduction over a round trip (PRR) nor cuts for a mark by itself.
  */
-#include "kernel.h"
+#include "near.h"
 
 #define JOIN(a, b, c) a##b##c
 #define NAMED(a, b, c) JOIN(a, b, c)
@@ -65,8 +65,12 @@ static __attribute__((always_inline)) void give_rate(struct connection *c, struc
 {
 	u32 mss = tp->mss_cache & 0xffff;
 
-	if (tp->srtt_us && mss)
-		sk->sk_pacing_rate = narrows_pacing(c->state.window.cwnd, mss, tp->srtt_us, CORE_(pacing)(&c->state, &params));
+	u64 rate;
+
+	if (!tp->srtt_us || !mss)
+		return;
+	rate = narrows_pacing(c->state.window.cwnd, mss, tp->srtt_us, CORE_(pacing)(&c->state, &params));
+	sk->sk_pacing_rate = narrows_min(rate, sk->sk_max_pacing_rate);
 }
 
 SEC("struct_ops")
@@ -76,6 +80,7 @@ void init(u64 *ctx)
 	struct sock *sk = (void *)ctx[0];
 	struct connection *c = bpf_sk_storage_get(&connections, tp, 0, BPF_SK_STORAGE_GET_F_CREATE);
 
+	near_init(tp);
 	if (!c)
 		return;
 	CORE_(init)(&c->state, &params, tp->snd_cwnd);
@@ -245,6 +250,7 @@ struct tcp_congestion_ops control = {
 	.ssthresh = (void *)ssthresh,
 	.set_state = (void *)set_state,
 	.cwnd_event = (void *)cwnd_event,
+	.in_ack_event = (void *)in_ack_event,
 	.cong_control = (void *)cong_control,
 	.undo_cwnd = (void *)undo_cwnd,
 };

@@ -14,8 +14,14 @@
 #define BPF_MAP_TYPE_SK_STORAGE 24
 #define BPF_F_NO_PREALLOC 1
 #define BPF_SK_STORAGE_GET_F_CREATE 1
+#define BPF_F_CURRENT_NETNS (-1)
 
 /* Helpers of include/uapi/linux/bpf.h. */
+static u32 (*bpf_get_prandom_u32)(void) = (void *)7;
+static long (*bpf_skb_load_bytes)(const void *skb, u32 offset, void *to, u32 len) = (void *)26;
+static long (*bpf_setsockopt)(void *sk, int level, int name, void *value, int len) = (void *)49;
+static void *(*bpf_sk_lookup_tcp)(void *skb, void *tuple, u32 size, u64 netns, u64 flags) = (void *)84;
+static long (*bpf_sk_release)(void *sk) = (void *)86;
 static void *(*bpf_sk_storage_get)(void *map, void *sk, void *value, u64 flags) = (void *)107;
 static long (*bpf_tcp_send_ack)(void *tp, u32 rcv_nxt) = (void *)116;
 static u64 (*bpf_jiffies64)(void) = (void *)118;
@@ -44,6 +50,7 @@ enum {
 struct sock {
 	struct sock_common __sk_common;
 	unsigned long sk_pacing_rate;	/* bytes per second */
+	unsigned long sk_max_pacing_rate;
 	u32 sk_pacing_status;
 } CORE;
 
@@ -82,12 +89,20 @@ enum {
 struct tcp_sock {
 	struct inet_connection_sock inet_conn;
 	u64 tcp_mstamp;		/* microseconds */
+	u64 bytes_sent;		/* payload */
 	u32 rcv_nxt;
 	u32 snd_cwnd;
 	u32 snd_cwnd_clamp;
 	u32 snd_ssthresh;
+	u32 snd_nxt;
+	u32 write_seq;
 	u32 packets_out;
 	u32 max_packets_out;
+	u32 sacked_out;
+	u32 lost_out;
+	u32 retrans_out;
+	u32 data_segs_out;
+	u32 app_limited;
 	u32 mss_cache;
 	u32 srtt_us;		/* eighths of a microsecond */
 	u32 lsndtime;		/* jiffies */
@@ -101,6 +116,10 @@ struct rate_sample {
 	u64 prior_mstamp;	/* 0 if nothing was delivered */
 	u32 prior_delivered;
 	long rtt_us;		/* of what was sent last of it; negative if there is none */
+} CORE;
+
+struct ack_sample {
+	u32 pkts_acked;
 } CORE;
 
 /* cwnd_event */
@@ -124,8 +143,29 @@ struct tcp_congestion_ops {
 	u32 (*ssthresh)(struct sock *sk);
 	void (*set_state)(struct sock *sk, u8 state);
 	void (*cwnd_event)(struct sock *sk, enum tcp_ca_event event);
+	void (*cong_avoid)(struct sock *sk, u32 ack, u32 acked);
+	void (*in_ack_event)(struct sock *sk, u32 flags);
+	void (*pkts_acked)(struct sock *sk, const struct ack_sample *sample);
+	u32 (*min_tso_segs)(struct sock *sk);
+	u32 (*sndbuf_expand)(struct sock *sk);
 	void (*cong_control)(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs);
 	u32 (*undo_cwnd)(struct sock *sk);
+};
+
+/* Of include/uapi/linux/bpf.h; programs see it as it is written here. */
+struct __sk_buff {
+	u32 len;
+	u32 pkt_type;
+	u32 mark;
+	u32 queue_mapping;
+	u32 protocol;		/* in the order of the network */
+};
+
+struct bpf_sock_tuple {
+	u32 saddr;
+	u32 daddr;
+	unsigned short sport;
+	unsigned short dport;
 };
 
 /* A bit-field of the kernel, which has another place there. */

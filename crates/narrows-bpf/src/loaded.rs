@@ -5,17 +5,19 @@
 
 use std::fs::{self, File, TryLockError};
 use std::io::{Read, Seek, Write};
+use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
 use libbpf_rs::{
-    ErrorKind, Link, MapCore as _, Object, ObjectBuilder, OpenMapMut, OpenObject, PrintLevel, set_print,
+    ErrorKind, Link, MapCore as _, Object, ObjectBuilder, OpenMapMut, OpenObject, PrintLevel, TC_INGRESS,
+    TcHookBuilder, set_print,
 };
 
 use narrows_proto::cc::Config;
 
-use crate::{Parameters, Path};
+use crate::{NearParams, Parameters, Path};
 
 /// Names are shorter than this in the kernel (`TCP_CA_NAME_MAX`).
 const NAME: usize = 16;
@@ -73,18 +75,23 @@ impl Lock {
         Ok(Self { _file: file })
     }
 
-    /// Loads a control and registers it under a name.
+    /// Loads a control, with a near-source loop beside it perhaps, and registers it under a name.
     ///
     /// # Errors
     /// With what the kernel says.
-    pub fn load(&self, parameters: &Parameters, name: &str) -> Result<Loaded, Refused> {
-        register(parameters, name)
+    pub fn load(
+        &self,
+        parameters: &Parameters,
+        near: Option<&NearParams>,
+        name: &str,
+    ) -> Result<Loaded, Refused> {
+        register(parameters, near, name)
     }
 }
 
-fn register(parameters: &Parameters, name: &str) -> Result<Loaded, Refused> {
+fn register(parameters: &Parameters, near: Option<&NearParams>, name: &str) -> Result<Loaded, Refused> {
     assert!(name.len() < NAME, "a name has less than {NAME} letters: {name}");
-    let (result, said) = listen(|| load(parameters, name));
+    let (result, said) = listen(|| load(parameters, near, name));
     result.map_err(|error| {
         let said = said.lines().map(str::trim).rfind(|line| line.starts_with("libbpf:"));
         let is_taken = error.kind() == ErrorKind::AlreadyExists;
@@ -103,13 +110,29 @@ pub struct Loaded {
     name: String,
     link: Link,
     /// The kernel keeps what the link needs; this keeps our view of it.
-    _object: Object,
+    object: Object,
 }
 
 impl Loaded {
     /// Its name in the kernel.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// From now on messages of switches that come to a device, by its number in the network namespace of this thread, reach
+    /// the near-source loops of its connections. That ends with the device. Each control has a `place` of its own there.
+    ///
+    /// # Errors
+    /// With what the kernel says.
+    pub fn take_messages_at(&self, device: i32, place: u32) -> Result<(), String> {
+        let notice =
+            self.object.progs().find(|program| program.name() == "notice").expect("our objects have it");
+        let attach = || {
+            let mut hook = TcHookBuilder::new(notice.as_fd());
+            let mut hook = hook.ifindex(device).replace(true).handle(1).priority(place + 1).hook(TC_INGRESS);
+            hook.create()?.attach().map(drop)
+        };
+        listen(attach).0.map_err(|error| error.to_string())
     }
 
     /// Keeps it in the kernel after this process, until it is [unpinned](unpin).
@@ -146,7 +169,7 @@ fn mount() -> Result<(), String> {
 pub fn probe() -> Result<(), String> {
     let parameters = Parameters::new(&Config::Dctcp(Default::default()), &Path::default())?;
     let name = format!("probe_{}", std::process::id());
-    register(&parameters, &name[..name.len().min(NAME - 1)]).map(drop).map_err(|refused| refused.reason)
+    register(&parameters, None, &name[..name.len().min(NAME - 1)]).map(drop).map_err(|refused| refused.reason)
 }
 
 fn pins() -> PathBuf {
@@ -178,12 +201,19 @@ fn object(parameters: &Parameters) -> &'static [u8] {
     match parameters {
         Parameters::Gemini(_) => include_bytes!("../bpf/gemini.bpf.o"),
         Parameters::Dctcp(_) => include_bytes!("../bpf/dctcp.bpf.o"),
+        Parameters::Cubic => include_bytes!("../bpf/cubic.bpf.o"),
+        Parameters::Bbr => include_bytes!("../bpf/bbr.bpf.o"),
     }
 }
 
-fn load(parameters: &Parameters, name: &str) -> libbpf_rs::Result<Loaded> {
+fn load(parameters: &Parameters, near: Option<&NearParams>, name: &str) -> libbpf_rs::Result<Loaded> {
     let mut open = ObjectBuilder::default().open_memory(object(parameters))?;
-    map(&mut open, ".data.params").set_initial_value(&parameters.bytes())?;
+    if let Some(bytes) = parameters.bytes() {
+        map(&mut open, ".data.params").set_initial_value(&bytes)?;
+    }
+    if let Some(near) = near {
+        map(&mut open, ".data.near").set_initial_value(&near.bytes())?;
+    }
     let mut control = map(&mut open, "control");
     let value = control.initial_value_mut().expect("a struct_ops map has a value");
     // Name and flags come first: `struct tcp_congestion_ops` of bpf/kernel.h.
@@ -195,7 +225,7 @@ fn load(parameters: &Parameters, name: &str) -> libbpf_rs::Result<Loaded> {
     let mut object = open.load()?;
     let mut control = object.maps_mut().find(|map| map.name() == "control").expect("it was there");
     let link = control.attach_struct_ops()?;
-    Ok(Loaded { name: name.to_owned(), link, _object: object })
+    Ok(Loaded { name: name.to_owned(), link, object })
 }
 
 fn map<'a>(open: &'a mut OpenObject, name: &str) -> OpenMapMut<'a> {

@@ -23,6 +23,8 @@ macro_rules! c_struct {
     };
 }
 
+pub(crate) use c_struct;
+
 c_struct! {
     /// `struct narrows_gemini_params`.
     GeminiParams {
@@ -86,6 +88,10 @@ pub enum Parameters {
     Gemini(GeminiParams),
     /// Of DCTCP.
     Dctcp(DctcpParams),
+    /// CUBIC of the kernel: it has its own.
+    Cubic,
+    /// BBR of the kernel.
+    Bbr,
 }
 
 /// Linux adds all that was acknowledged in slow start (`tcp_slow_start`).
@@ -110,24 +116,43 @@ impl Parameters {
         }
     }
 
+    /// Names of the controls that may have a near-source loop beside them.
+    pub const WITH_LOOPS: [&str; 4] = ["cubic", "bbr", "gemini", "dctcp"];
+
+    /// Those of a control with a near-source loop beside it. CUBIC and BBR are those of the kernel.
+    ///
+    /// # Errors
+    /// As [`Parameters::new`].
+    pub fn with_loop(config: &Config, path: &Path) -> Result<Self, String> {
+        match config {
+            Config::Cubic(_) => Ok(Self::Cubic),
+            Config::Bbr(_) => Ok(Self::Bbr),
+            Config::Gemini(_) | Config::Dctcp(_) => Self::new(config, path),
+            _ => Err(format!("near-source loops of the kernel stand beside {}", Self::WITH_LOOPS.join(", "))),
+        }
+    }
+
     /// Name of the control in scenarios.
     pub fn control(&self) -> &'static str {
         match self {
             Self::Gemini(_) => "gemini",
             Self::Dctcp(_) => "dctcp",
+            Self::Cubic => "cubic",
+            Self::Bbr => "bbr",
         }
     }
 
     /// Connections use marks.
     pub fn uses_marks(&self) -> bool {
-        !matches!(self, Self::Gemini(GeminiParams { ecn: 0, .. }))
+        !matches!(self, Self::Gemini(GeminiParams { ecn: 0, .. }) | Self::Cubic | Self::Bbr)
     }
 
-    /// As programs read them.
-    pub fn bytes(&self) -> Vec<u8> {
+    /// As programs read them; none if there is nothing to read.
+    pub fn bytes(&self) -> Option<Vec<u8>> {
         match self {
-            Self::Gemini(params) => params.bytes(),
-            Self::Dctcp(params) => params.bytes(),
+            Self::Gemini(params) => Some(params.bytes()),
+            Self::Dctcp(params) => Some(params.bytes()),
+            Self::Cubic | Self::Bbr => None,
         }
     }
 }
@@ -182,7 +207,7 @@ fn dctcp_params(settings: &dctcp::Params) -> DctcpParams {
 }
 
 /// The nearest multiple of 2^-bits.
-fn fixed(value: f64, bits: i32) -> u32 {
+pub(crate) fn fixed(value: f64, bits: i32) -> u32 {
     // It saturates.
     (value * 2_f64.powi(bits)).round() as u32
 }

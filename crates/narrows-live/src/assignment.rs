@@ -4,17 +4,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use narrows::diagnostic::{Checked, Code, Diagnostic, Rejection};
-use narrows::plan::Plan;
-use narrows_proto::cc::Ecn;
+use narrows::plan::{Plan, PlannedGroup};
+use narrows_proto::annulus::Aggregate;
+use narrows_proto::cc::{Config, Ecn};
 use narrows_proto::stream::Params;
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
-use narrows_sim::traffic::{Traffic, Transport};
+use narrows_sim::traffic::{Dependent, NearSource, Traffic, Transport};
 use narrows_sim::{External, HostId};
 
 use crate::fabric::Sizes;
 use crate::frames::{ETHERNET, WIRE};
 use crate::host::Settings;
-use crate::own::{self, Own};
+use crate::options::Options;
+use crate::own::{self, Own, Path};
+use crate::program::Program;
+use crate::sys;
 
 /// More hosts than this are not created.
 const MOST_HOSTS: usize = 1_000;
@@ -33,6 +37,8 @@ pub(crate) struct Assignment {
     /// Those of them that are loaded for the run.
     pub(crate) own: Own,
     pub(crate) hosts: Vec<(HostId, Settings)>,
+    /// The host of each program.
+    pub(crate) programs: Vec<HostId>,
     pub(crate) sizes: Sizes,
     /// Settings that the kernel does not have.
     pub(crate) differences: Vec<String>,
@@ -43,8 +49,9 @@ impl Assignment {
     ///
     /// # Errors
     /// If a group needs what a real host does not have.
-    pub(crate) fn new(plan: &Plan, simulated: &[String], scale: f64, available: &[String]) -> Checked<Self> {
-        let mut errors = Vec::new();
+    pub(crate) fn new(plan: &Plan, options: &Options, available: &[String]) -> Checked<Self> {
+        let Options { simulated, scale, programs, .. } = options;
+        let (scale, mut errors) = (*scale, Vec::new());
         for name in simulated {
             if plan.groups.iter().all(|group| group.name != *name) {
                 let message = format!("--simulate \"{name}\": the scenario has no such traffic group");
@@ -52,54 +59,40 @@ impl Assignment {
                 errors.push(Diagnostic::error(Code::UnknownName, message).known(name, known));
             }
         }
-        let (mut controls, mut own) = (Vec::new(), Own::default());
-        for (number, group) in plan.groups.iter().enumerate() {
-            let is_stream = matches!(plan.traffic.groups[number].transport, Transport::Stream { .. });
-            if !is_stream || simulated.contains(&group.name) {
-                controls.push(None);
-                continue;
-            }
-            let control = control_of(plan, number, available, scale, &mut own);
-            controls.push(Some(control.unwrap_or_else(|error| {
-                errors.push(error);
-                group.control.clone()
-            })));
-        }
-        if errors.is_empty() && controls.iter().all(Option::is_none) {
+        let mut own = Own::default();
+        let controls = controls_of(plan, options, available, &mut own, &mut errors);
+        let places = Program::hosts(plan, programs, &mut errors);
+        if errors.is_empty() && controls.iter().all(Option::is_none) && programs.is_empty() {
             let message = "no traffic group is left for real hosts";
-            let help = "a live run needs a group of streams: traffic.GROUP.cc = { cubic = {} }, say";
+            let help = "a live run needs a group of streams, traffic.GROUP.cc = { cubic = {} }, say, or a program (--run)";
             errors.push(Diagnostic::error(Code::NotLive, message).help(help));
         }
-        check_hosts(plan, &controls, &mut errors);
+        check_hosts(plan, &controls, &places, &mut errors);
         check_patterns(plan, &controls, &mut errors);
         if !errors.is_empty() {
             return Err(Rejection(errors));
         }
         let sizes = sizes(plan, &controls);
         let mut differences = BTreeSet::new();
-        let mut settings = BTreeMap::new();
-        let rates = plan.network.topology.host_rates();
-        for (group, _) in controls.iter().enumerate().filter(|(_, control)| control.is_some()) {
-            let Transport::Stream { params, cc } = &plan.traffic.groups[group].transport else { continue };
-            differences.extend(differences_of(params, scale));
-            let made = settings_of(params, cc.ecn() != Ecn::Off, sizes, scale);
-            for host in hosts_of(plan, |other| other == group) {
-                let made = Settings { rate: rates[host.index()], ..made.clone() };
-                let first = settings.entry(host).or_insert_with(|| made.clone());
-                if *first != made {
-                    let name = plan.network.topology.host_name(host);
-                    let text = format!(
-                        "host {name} is in several groups: ECN, initial window and timeouts are those of the first"
-                    );
-                    differences.insert(text);
-                }
-            }
+        let settings = settings_of_hosts(plan, &controls, &places, sizes, scale, &mut differences);
+        if plan
+            .traffic
+            .groups
+            .iter()
+            .zip(&controls)
+            .any(|(group, control)| control.is_some() && group.near_source.is_some())
+        {
+            differences.insert("near-source loops look at messages, bytes sent and the time at each acknowledgment, and pace payload alone".to_owned());
+        }
+        if scale > 1.0 && !places.is_empty() {
+            differences.insert("programs have the clock of the machine, which is not slowed down".to_owned());
         }
         differences.extend(own.names().map(|name| {
             format!("{name} reduces its window at once, also after a loss, where Linux spreads that over a round trip")
         }));
         let hosts = settings.into_iter().collect();
-        Ok(Self { controls, own, hosts, sizes, differences: differences.into_iter().collect() })
+        let differences = differences.into_iter().collect();
+        Ok(Self { controls, own, hosts, programs: places, sizes, differences })
     }
 
     /// The part of the traffic that is inside: flows of real hosts have no start.
@@ -107,6 +100,11 @@ impl Assignment {
         let mut traffic = plan.traffic.clone();
         let is_real = |group: usize| self.controls[group].is_some();
         traffic.rpcs.retain(|rpc| !is_real(plan.traffic.flows[rpc.first.index()].group.index()));
+        let groups: Vec<_> = traffic.flows.iter().map(|spec| spec.group.index()).collect();
+        traffic.dependents.retain(|dependent| !is_real(groups[dependent.flow.index()]));
+        traffic
+            .generators
+            .retain(|generator| !generator.kind.flows().any(|flow| is_real(groups[flow.index()])));
         for spec in &mut traffic.flows {
             if is_real(spec.group.index()) {
                 spec.start = Time::NEVER;
@@ -120,11 +118,78 @@ impl Assignment {
         External { hosts, smallest_packet: self.sizes.smallest }
     }
 
+    /// Hosts that messages of switches come to, each with a control whose connections react.
+    pub(crate) fn near_sources(&self, plan: &Plan) -> BTreeSet<(HostId, &str)> {
+        let flows = plan.traffic.flows.iter();
+        let near = flows.filter(|spec| plan.traffic.groups[spec.group.index()].near_source.is_some());
+        near.filter_map(|spec| Some((spec.from, self.controls[spec.group.index()].as_deref()?))).collect()
+    }
+
     /// Names of groups, each with the kernel's control.
     pub(crate) fn named(&self, plan: &Plan) -> Vec<(String, String)> {
         let named = plan.groups.iter().zip(&self.controls);
         named.filter_map(|(group, control)| Some((group.name.clone(), control.clone()?))).collect()
     }
+}
+
+/// By group: the kernel's control; none if it is simulated.
+fn controls_of(
+    plan: &Plan,
+    options: &Options,
+    available: &[String],
+    own: &mut Own,
+    errors: &mut Vec<Diagnostic>,
+) -> Vec<Option<String>> {
+    let control = |(number, group): (usize, &PlannedGroup)| {
+        let is_stream = matches!(plan.traffic.groups[number].transport, Transport::Stream { .. });
+        if !is_stream || options.simulated.contains(&group.name) {
+            return None;
+        }
+        Some(control_of(plan, number, available, options.scale, own).unwrap_or_else(|error| {
+            errors.push(error);
+            group.control.clone()
+        }))
+    };
+    plan.groups.iter().enumerate().map(control).collect()
+}
+
+/// Settings of all real hosts; those with programs alone have those of the first group.
+fn settings_of_hosts(
+    plan: &Plan,
+    controls: &[Option<String>],
+    with_programs: &[HostId],
+    sizes: Sizes,
+    scale: f64,
+    differences: &mut BTreeSet<String>,
+) -> BTreeMap<HostId, Settings> {
+    let mut settings = BTreeMap::new();
+    let (rates, groups) = (plan.network.topology.host_rates(), &plan.traffic.groups);
+    for (group, control) in controls.iter().enumerate().filter(|(_, control)| control.is_some()) {
+        let Transport::Stream { params, cc } = &groups[group].transport else { continue };
+        differences.extend(differences_of(params, scale));
+        let made = settings_of(params, cc.ecn() != Ecn::Off, sizes, scale);
+        for host in hosts_of(plan, |other| other == group) {
+            let made = Settings { rate: rates[host.index()], control: control.clone(), ..made.clone() };
+            let first = settings.entry(host).or_insert_with(|| made.clone());
+            if *first != (Settings { control: first.control.clone(), ..made }) {
+                let name = plan.network.topology.host_name(host);
+                let text = format!(
+                    "host {name} is in several groups: ECN, initial window and timeouts are those of the first"
+                );
+                differences.insert(text);
+            }
+        }
+    }
+    let params = groups.iter().find_map(|group| match &group.transport {
+        Transport::Stream { params, .. } => Some(params.clone()),
+        _ => None,
+    });
+    let like_others = settings_of(&params.unwrap_or_default(), false, sizes, scale);
+    for host in with_programs {
+        let made = || Settings { rate: rates[host.index()], ..like_others.clone() };
+        settings.entry(*host).or_insert_with(made);
+    }
+    settings
 }
 
 /// Name of the kernel's control for this group, which may have to be loaded.
@@ -139,9 +204,14 @@ fn control_of(
     let refuse = |message: String, help: String| Err(Diagnostic::error(Code::NotLive, message).help(help));
     let (name, control) = (&planned.name, &planned.control);
     let traffic = &plan.traffic.groups[group];
-    if traffic.near_source.is_some() {
-        let message = format!("traffic.{name} has a near-source loop, which hosts of a live run do not have");
-        return refuse(message, format!("leave the loop out, or --simulate {name}"));
+    if let (Some(near), Transport::Stream { cc, .. }) = (&traffic.near_source, &traffic.transport) {
+        let message = format!("traffic.{name} has a near-source loop beside {control}");
+        let path = (link_of(plan, group), traffic.largest_packet(), scale);
+        return with_loop(cc, near, path, own)
+            .or_else(|why| refuse(message, format!("{why}; or leave the loop out, or --simulate {name}")));
+    }
+    if let Transport::Stream { cc: Config::Kernel(params), .. } = &traffic.transport {
+        return named(&params.name, plan, group, available, scale, own);
     }
     if available.contains(control) {
         return Ok(control.clone());
@@ -150,9 +220,51 @@ fn control_of(
     if let (true, Transport::Stream { cc, .. }) = (own::CONTROLS.contains(&&**control), &traffic.transport) {
         let path = (link_of(plan, group), traffic.largest_packet(), scale);
         let help = |why| format!("{why}; or another control, or --simulate {name}");
-        return own.add(cc, path).or_else(|why| refuse(message, help(why)));
+        return own.add(cc, path, None).or_else(|why| refuse(message, help(why)));
     }
     refuse(message, format!("it has {}; another control, or --simulate {name}", available.join(", ")))
+}
+
+/// The control of the kernel that a group names.
+fn named(
+    name: &str,
+    plan: &Plan,
+    group: usize,
+    available: &[String],
+    scale: f64,
+    own: &mut Own,
+) -> Result<String, Diagnostic> {
+    // The kernel loads a module that it has of this name.
+    if available.iter().any(|known| known == name) || sys::has_control(name) {
+        return Ok(name.to_owned());
+    }
+    let group_name = &plan.groups[group].name;
+    let message = format!("traffic.{group_name} is under \"{name}\", which the kernel here does not have");
+    let error = Diagnostic::error(Code::NotLive, message);
+    let ours = Config::all().into_iter().find(|config| {
+        own::CONTROLS.contains(&config.name()) && name.strip_prefix("narrows_") == Some(config.name())
+    });
+    let Some(config) = ours else {
+        let loaded = own::CONTROLS.map(|control| format!("narrows_{control}"));
+        return Err(error.known(name, available.iter().chain(&loaded).map(String::as_str)));
+    };
+    let path = (link_of(plan, group), plan.traffic.groups[group].largest_packet(), scale);
+    own.add(&config, path, None).map_err(|why| error.help(why))
+}
+
+/// A control with a near-source loop beside it.
+fn with_loop(cc: &Config, near: &NearSource, path: Path, own: &mut Own) -> Result<String, String> {
+    let named = cc.kernel().map(|kernel| {
+        let twin = Config::twin_of(kernel);
+        let config = Config::all().into_iter().find(|config| Some(config.name()) == twin);
+        config.ok_or_else(|| format!("there is none beside \"{}\" of the kernel", kernel.name))
+    });
+    let named = named.transpose()?;
+    if near.per != Aggregate::Flow {
+        return Err("in the kernel each connection has a loop of its own (per = \"flow\")".to_owned());
+    }
+    let line_rate = path.0.ok_or("its senders need links of one rate")?;
+    own.add(named.as_ref().unwrap_or(cc), path, Some((&near.params, line_rate)))
 }
 
 /// Rate of the links of all senders of a group, if it is one.
@@ -166,8 +278,9 @@ fn link_of(plan: &Plan, group: usize) -> Option<BitRate> {
 }
 
 /// No host is real and simulated, and there are not too many.
-fn check_hosts(plan: &Plan, controls: &[Option<String>], errors: &mut Vec<Diagnostic>) {
-    let outside = hosts_of(plan, |group| controls[group].is_some());
+fn check_hosts(plan: &Plan, controls: &[Option<String>], programs: &[HostId], errors: &mut Vec<Diagnostic>) {
+    let mut outside = hosts_of(plan, |group| controls[group].is_some());
+    outside.extend(programs);
     let inside = hosts_of(plan, |group| controls[group].is_none());
     if let Some(both) = outside.intersection(&inside).next() {
         let name = plan.network.topology.host_name(*both);
@@ -182,20 +295,20 @@ fn check_hosts(plan: &Plan, controls: &[Option<String>], errors: &mut Vec<Diagno
     }
 }
 
-/// Patterns that only simulated hosts know.
+/// Flows that wait for others are on the same side as these.
 fn check_patterns(plan: &Plan, controls: &[Option<String>], errors: &mut Vec<Diagnostic>) {
     let flows = &plan.traffic.flows;
     let is_real = |flow: narrows_sim::FlowId| controls[flows[flow.index()].group.index()].is_some();
-    let mut refuse = |what: &str| {
-        let message = format!("real hosts do not know {what} yet");
-        let help = "list the flows in a trace (pattern = { trace = { file = … } }), or simulate the group (--simulate)";
-        errors.push(Diagnostic::error(Code::NotLive, message).help(help));
+    let crosses = |dependent: &&Dependent| {
+        dependent.after.iter().any(|(flow, _)| is_real(*flow) != is_real(dependent.flow))
     };
-    if plan.traffic.dependents.iter().any(|dependent| is_real(dependent.flow)) {
-        refuse("flows that wait for others");
-    }
-    if plan.traffic.generators.iter().any(|generator| generator.kind.flows().any(is_real)) {
-        refuse("clients with one transaction after the other");
+    if let Some(Dependent { flow, .. }) = plan.traffic.dependents.iter().find(crosses) {
+        let name = &plan.groups[flows[flow.index()].group.index()].name;
+        let message = format!(
+            "traffic.{name} has flows that wait for others, of which some are on real hosts and others are not"
+        );
+        let help = "all of them have to be real, or all simulated (--simulate)";
+        errors.push(Diagnostic::error(Code::NotLive, message).help(help));
     }
 }
 
@@ -206,7 +319,8 @@ fn hosts_of(plan: &Plan, of: impl Fn(usize) -> bool) -> BTreeSet<HostId> {
 }
 
 fn sizes(plan: &Plan, controls: &[Option<String>]) -> Sizes {
-    let groups = plan.traffic.groups.iter().zip(controls).filter(|(_, control)| control.is_some());
+    let only = controls.iter().any(Option::is_some);
+    let groups = plan.traffic.groups.iter().zip(controls).filter(|(_, control)| control.is_some() || !only);
     let largest = groups.map(|(group, _)| group.largest_packet()).max().unwrap_or_default();
     Sizes { smallest: Bytes::new(84), largest }
 }
@@ -222,6 +336,7 @@ fn settings_of(params: &Params, ecn: bool, sizes: Sizes, scale: f64) -> Settings
         min_rto: on_clock(params.min_rto, scale),
         restart_after_idle: params.restart_after_idle,
         tail_loss_probe: params.tail_loss_probe,
+        control: None,
     }
 }
 

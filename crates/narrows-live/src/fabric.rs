@@ -11,14 +11,16 @@ use std::time::{Duration, Instant};
 use hdrhistogram::Histogram;
 use narrows::diagnostic::{Code, Diagnostic};
 use narrows::results::Lateness;
+use narrows_proto::cnm::Signal;
 use narrows_proto::units::{Bytes, Span, Time};
 use narrows_sim::{Delivered, Delivery, FlowId, GroupId, HostId, Injected, RecordedSession};
 use rustix::buffer::spare_capacity;
 use rustix::event::{Timespec, epoll};
 
 use crate::clock::Clock;
-use crate::frames::{self, ETHERNET, Ports, WIRE};
+use crate::frames::{self, Connection, ETHERNET, Ports, WIRE};
 use crate::host::RealHost;
+use crate::sys;
 use crate::ways::{Way, Ways};
 
 /// A card is handed no more than this much time of its link in advance, on the clock: as long as it may take to wake.
@@ -54,6 +56,8 @@ pub(crate) struct Fabric<'a> {
     ways: &'a Ways,
     /// Connections that were seen, and those of programs that belong to no flow of the scenario.
     seen: HashMap<(HostId, HostId, Ports), Way>,
+    /// By flow: the connection, as its sender has it.
+    connections: HashMap<FlowId, Connection>,
     /// By number: frames in the fabric.
     frames: HashMap<u64, Vec<u8>>,
     /// When frames entered, in order.
@@ -73,6 +77,8 @@ pub(crate) struct Noticed {
     pub(crate) lateness: Lateness,
     /// Frames larger than any packet of the scenario, or for a host that is not real.
     pub(crate) refused: u64,
+    /// Time of a processor for each packet delivered.
+    pub(crate) cost: Span,
 }
 
 impl<'a> Fabric<'a> {
@@ -94,6 +100,7 @@ impl<'a> Fabric<'a> {
             places: hosts.iter().enumerate().map(|(place, host)| (host.id, place)).collect(),
             ways,
             seen: HashMap::new(),
+            connections: HashMap::new(),
             frames: HashMap::new(),
             entered: VecDeque::new(),
             first: 0,
@@ -146,6 +153,15 @@ impl<'a> Fabric<'a> {
         for Delivery { at, host, what } in self.session.take_deliveries() {
             let Delivered::Packet(packet) = what else { continue };
             let (packet, Some(place)) = (packet.as_seen(), self.places.get(&host)) else { continue };
+            if let Some(cnm) = packet.cnm() {
+                if let (Signal::Quantized(feedback), Some(connection)) =
+                    (cnm.signal, packet.flow().and_then(|flow| self.connections.get(&flow)))
+                {
+                    let _ =
+                        (&self.ports[*place].host.tap).write(&frames::notice(&cnm, feedback, *connection));
+                }
+                continue;
+            }
             let Some(mut frame) = self.frames.remove(&packet.seq()) else { continue };
             if packet.is_marked() {
                 frames::mark(&mut frame);
@@ -227,15 +243,17 @@ impl<'a> Fabric<'a> {
         if let Some(way) = self.seen.get(&(from, to, ports)) {
             return *way;
         }
-        let way = self.ways.find(from, to, ports).unwrap_or_else(|| {
-            let flow: FlowId = self.session.open(GroupId(0), from, to);
-            self.seen.insert((to, from, ports.back()), Way { flow, back: true });
-            Way { flow, back: false }
-        });
+        // Each direction of a connection of other programs is a flow of its own: both may carry data.
+        let open = || Way { flow: self.session.open(GroupId(0), from, to), back: false };
+        let way = self.ways.find(from, to, ports).unwrap_or_else(open);
+        if !way.back {
+            self.connections.insert(way.flow, Connection { from: from.0, to: to.0, ports });
+        }
         self.seen.insert((from, to, ports), way);
         way
     }
 
+    /// On the thread that it ran on, which did nothing else.
     pub(crate) fn finish(self, bound: Span) -> Noticed {
         let ns = Span::from_ns;
         let lateness = Lateness {
@@ -245,7 +263,8 @@ impl<'a> Fabric<'a> {
             max: ns(self.lateness.max()),
             bound,
         };
-        Noticed { lateness, refused: self.refused }
+        let cost = sys::own_time().as_nanos() as u64 / self.lateness.len().max(1);
+        Noticed { lateness, refused: self.refused, cost: ns(cost) }
     }
 }
 

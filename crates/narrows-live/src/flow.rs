@@ -10,6 +10,7 @@ use crate::sys::TcpInfo;
 /// A flow that has started.
 #[derive(Debug)]
 pub(crate) struct Flow {
+    incarnation: u64,
     start: Time,
     pub(crate) size: Bytes,
     /// Payload that the receiver has read.
@@ -24,8 +25,9 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
-    pub(crate) fn new(start: Time, size: Bytes, sender: usize) -> Self {
+    pub(crate) fn new(incarnation: u64, start: Time, size: Bytes, sender: usize) -> Self {
         Self {
+            incarnation,
             start,
             size,
             received: 0,
@@ -78,7 +80,7 @@ impl Flow {
         let until = self.measured[1].unwrap_or(delivered);
         FlowRecord {
             flow,
-            incarnation: 0,
+            incarnation: self.incarnation,
             size: self.size,
             start: self.start,
             again: false,

@@ -2,6 +2,8 @@
 
 use std::net::Ipv4Addr;
 
+use narrows_proto::cnm::Cnm;
+
 /// Bytes before the network-layer packet.
 pub(crate) const ETHERNET: usize = 14;
 
@@ -10,6 +12,7 @@ pub(crate) const WIRE: usize = 24;
 
 const IPV4: [u8; 2] = [0x08, 0x00];
 const ARP: [u8; 2] = [0x08, 0x06];
+const CNM: [u8; 2] = [0x22, 0xe7];
 
 /// Real hosts live in this network.
 pub(crate) const NETWORK: [u8; 2] = [10, 77];
@@ -86,6 +89,39 @@ pub(crate) fn mark(frame: &mut [u8]) {
     packet[10..12].copy_from_slice(&(!folded as u16).to_be_bytes());
 }
 
+/// A connection, from its sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Connection {
+    pub(crate) from: u32,
+    pub(crate) to: u32,
+    pub(crate) ports: Ports,
+}
+
+/// A congestion notification message about a connection, to its sender (IEEE 802.1Qau §33.4). It quotes the beginning of a packet as it
+/// would have been sampled, from the EtherType on.
+pub(crate) fn notice(cnm: &Cnm, feedback: u8, connection: Connection) -> [u8; 68] {
+    let Connection { from, to, ports } = connection;
+    let mut frame = [0; 68];
+    frame[..6].copy_from_slice(&hardware_of(from));
+    frame[6..12].copy_from_slice(&hardware_of(to));
+    frame[12..14].copy_from_slice(&CNM);
+    frame[15] = feedback & 63;
+    frame[22..24].copy_from_slice(&cnm.from.0.get().to_be_bytes());
+    frame[24..26].copy_from_slice(&cnm.q_offset.to_be_bytes());
+    frame[26..28].copy_from_slice(&cnm.q_delta.to_be_bytes());
+    frame[30..36].copy_from_slice(&hardware_of(to));
+    frame[36..38].copy_from_slice(&30_u16.to_be_bytes());
+    let quoted = &mut frame[38..];
+    quoted[..2].copy_from_slice(&IPV4);
+    quoted[2] = 0x45;
+    quoted[11] = 6;
+    quoted[14..18].copy_from_slice(&address_of(from).octets());
+    quoted[18..22].copy_from_slice(&address_of(to).octets());
+    quoted[22..24].copy_from_slice(&ports.from.to_be_bytes());
+    quoted[24..26].copy_from_slice(&ports.to.to_be_bytes());
+    frame
+}
+
 /// The answer to a frame that asks for the hardware address of a host (RFC 826). The fabric gives it at once: asking is no traffic.
 pub(crate) fn answer(frame: &[u8]) -> Option<[u8; 42]> {
     let question: &[u8; 42] = frame.get(..42)?.try_into().ok()?;
@@ -158,6 +194,19 @@ mod tests {
             mark(&mut frame);
             assert_eq!((frame[ETHERNET + 1], checksum(&frame[ETHERNET..])), (3, 0));
         }
+    }
+
+    #[test]
+    fn a_notice_quotes_addresses_and_ports_of_the_connection_where_programs_look_for_them() {
+        use narrows_proto::cnm::{CpId, Signal};
+        let from = CpId(std::num::NonZeroU16::new(0x1234).expect("not zero"));
+        let cnm = Cnm { from, signal: Signal::Quantized(9), q_offset: -2, q_delta: 1 };
+        let ports = Ports { from: 0x0102, to: 0x0304 };
+        let frame = notice(&cnm, 9, Connection { from: 0, to: 1, ports });
+        assert_eq!((&frame[..6], &frame[12..16]), (&hardware_of(0)[..], &[0x22, 0xe7, 0, 9][..]));
+        assert_eq!(frame[22..28], [0x12, 0x34, 0xff, 0xfe, 0, 1]);
+        assert_eq!(frame[52..56], address_of(0).octets());
+        assert_eq!(frame[56..64], [10, 77, 0, 2, 1, 2, 3, 4]);
     }
 
     #[test]

@@ -37,6 +37,8 @@ pub(crate) struct Settings {
     pub(crate) restart_after_idle: bool,
     /// Lost tails are probed for.
     pub(crate) tail_loss_probe: bool,
+    /// Control of connections that ask for none, if the kernel allows; none is that of the machine.
+    pub(crate) control: Option<String>,
 }
 
 #[derive(Debug)]
@@ -69,6 +71,17 @@ impl RealHost {
         feed("ip", &commands.network).map_err(name("set up the device of a host (ip)"))?;
         feed("tc", &commands.queue).map_err(name("set up the queue of a host (tc)"))?;
         Ok(Self { id, address: address_of(id.0), rate: settings.rate, network, tap })
+    }
+
+    /// Does something in the host, with the number of its device there.
+    #[cfg(feature = "bpf")]
+    pub(crate) fn inside<T: Send>(&self, work: impl FnOnce(i32) -> T + Send) -> io::Result<T> {
+        let work = || {
+            self.enter()?;
+            sys::number_of(DEVICE).map(work)
+        };
+        thread::scope(|scope| scope.spawn(work).join())
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 
     /// Moves this thread into the host.
@@ -143,6 +156,10 @@ impl Settings {
             fs::write(format!("/proc/sys/net/{name}"), value)
                 .map_err(|error| io::Error::new(error.kind(), format!("net/{name}: {error}")))?;
         }
+        if let Some(control) = &self.control {
+            // Only controls that anybody may use can be the one of a namespace; those of Narrows can.
+            let _ = fs::write("/proc/sys/net/ipv4/tcp_congestion_control", control);
+        }
         // A kernel without IPv6 has nothing to switch off.
         let _ = fs::write("/proc/sys/net/ipv6/conf/all/disable_ipv6", "1");
         Ok(())
@@ -164,6 +181,7 @@ mod tests {
             min_rto: Span::from_ms(200),
             restart_after_idle: true,
             tail_loss_probe: true,
+            control: None,
         };
         let Commands { network, queue } = settings.commands(HostId(2));
         assert!(network.contains("addr add 10.77.0.3/16"), "{network}");

@@ -7,22 +7,28 @@
 
 mod assignment;
 mod clock;
+mod due;
+mod ends;
+mod estimate;
 mod fabric;
 mod flow;
+mod followers;
 mod frames;
 mod host;
 mod machine;
+mod options;
 mod own;
+mod program;
 mod sockets;
 mod sys;
+mod threads;
 mod ways;
 
+use std::fs::File;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 
-use narrows::diagnostic::{Checked, Code, Diagnostic};
+use narrows::diagnostic::Checked;
 use narrows::plan::Plan;
 use narrows::results::{Measured, RealHosts, Results};
 use narrows::run::Steps;
@@ -30,29 +36,15 @@ use narrows_proto::units::{Span, Time};
 
 use self::assignment::Assignment;
 pub use self::assignment::available as available_controls;
-use self::fabric::Fabric;
+pub use self::estimate::Estimate;
 use self::host::RealHost;
 pub use self::machine::{Part, parts};
+pub use self::options::Options;
 pub use self::own::BUILD as BUILD_WITH_CONTROLS;
-use self::sockets::Sockets;
+pub use self::program::Program;
+use self::program::Waiting;
+use self::threads::{Ran, Threads};
 use self::ways::Ways;
-
-/// Options of a live run.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// Seconds of the clock for a second of the scenario: rates are divided by it, delays multiplied.
-    pub scale: f64,
-    /// Bound of the lateness, on the clock: a run of which one packet in a hundred is later is void.
-    pub bound: Span,
-    /// Traffic groups whose hosts stay simulated.
-    pub simulated: Vec<String>,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self { scale: 1.0, bound: Span::from_us(200), simulated: Vec::new() }
-    }
-}
 
 /// A live run that is ready to begin.
 #[derive(Debug)]
@@ -69,8 +61,26 @@ impl Live {
     /// With everything that real hosts cannot do, or that the machine lacks.
     pub fn new(plan: &Arc<Plan>, options: Options) -> Checked<Self> {
         machine::check()?;
-        let assignment = Assignment::new(plan, &options.simulated, options.scale, &available_controls())?;
+        Self::of(plan, options)
+    }
+
+    /// The same on a machine that can have real hosts.
+    fn of(plan: &Arc<Plan>, options: Options) -> Checked<Self> {
+        let assignment = Assignment::new(plan, &options, &available_controls())?;
         Ok(Self { plan: Arc::clone(plan), options, assignment })
+    }
+
+    /// Estimates whether this machine can do it in real time. For that two hosts are made that send for a fraction of a second.
+    ///
+    /// # Errors
+    /// If the machine refuses something.
+    pub fn estimate(&self) -> Checked<Estimate> {
+        let results = Self::of(&estimate::trial()?, Options::default())?
+            .run(Vec::new(), &mut |_| ControlFlow::Continue(()))?;
+        let cost = results.real.map_or(Span::ZERO, |real| real.cost);
+        let scale = self.options.scale;
+        let packets = self.plan.arrivals(&|group| self.assignment.controls[group].is_some()) / scale;
+        Ok(Estimate { packets, cost, scale })
     }
 
     /// Number of real hosts.
@@ -78,54 +88,41 @@ impl Live {
         self.assignment.hosts.len()
     }
 
-    /// Runs. `progress` is called with the time of the scenario every now and then, and may end the run early.
+    /// Programs of the user, in the order of their outputs.
+    pub fn programs(&self) -> &[Program] {
+        &self.options.programs
+    }
+
+    /// Runs. What programs print goes to `outputs`. `progress` is called with the time of the scenario every now and then, and may end
+    /// the run early.
     ///
     /// # Errors
     /// If the machine refuses something.
-    pub fn run(self, progress: &mut (dyn FnMut(Time) -> ControlFlow<()> + Send)) -> Checked<Results> {
-        let Self { plan, options: Options { scale, bound, .. }, assignment } = self;
+    pub fn run(
+        self,
+        outputs: Vec<File>,
+        progress: &mut (dyn FnMut(Time) -> ControlFlow<()> + Send),
+    ) -> Checked<Results> {
+        let Self { plan, options: Options { scale, bound, programs: listed, .. }, assignment } = self;
         // First, so that they go when no host has a connection any more.
-        let _kept = assignment.own.load()?;
+        let kept = assignment.own.load()?;
         let hosts = assignment.hosts.iter().map(|(id, settings)| RealHost::create(*id, settings));
         let hosts = hosts.collect::<Checked<Vec<_>>>()?;
+        for (id, control) in assignment.near_sources(&plan) {
+            let host = hosts.iter().find(|host| host.id == id).expect("it was made");
+            kept.take_messages_at(host, control)?;
+        }
         let mut steps = Steps::with_external(&plan, &assignment.inside(&plan), &assignment.external());
-        let (ways, over, stop) = (Ways::default(), AtomicBool::new(false), AtomicBool::new(false));
-        let mut complete = true;
-        let mut goes_on = |now| match over.load(Ordering::Relaxed) {
-            true => ControlFlow::Break(()),
-            false => {
-                let goes_on = progress(now);
-                complete &= goes_on.is_continue();
-                goes_on
-            }
-        };
-        let (measured, noticed) = thread::scope(|scope| -> Result<_, Diagnostic> {
-            let (ready, is_ready) = std::sync::mpsc::channel();
-            let traffic = scope.spawn(|| {
-                let _over = OnDrop(&over);
-                let ready = ready;
-                let mut sockets = Sockets::open(&plan, &hosts, &ways, &assignment.controls, scale)?;
-                let _ = ready.send(sockets.start());
-                sockets.run(&|| !stop.load(Ordering::Relaxed))?;
-                Ok(sockets.finish())
-            });
-            // A thread of its own: it goes before all others, which what follows need not.
-            let fabric = scope.spawn(|| {
-                let _stop = OnDrop(&stop);
-                let is_ready = is_ready;
-                let Ok(clock) = is_ready.recv() else { return Ok(None) };
-                // Without the right to go first, lateness says what that costs.
-                let _ = sys::go_first();
-                let mut fabric = Fabric::new(steps.session(), &hosts, &ways, clock, assignment.sizes)?;
-                fabric.run(&mut goes_on)?;
-                Ok(Some(fabric.finish(bound)))
-            });
-            let fabric = fabric.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            let traffic = traffic.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            let measured = traffic.map_err(|error| sockets_failed(&error))?;
-            let noticed = fabric.map_err(|error| fabric::failed(&error))?;
-            Ok((measured, noticed.expect("the traffic began")))
-        })?;
+        let (ways, names) = (Ways::default(), program::names(&plan, &hosts));
+        let outputs = outputs.into_iter().map(Some).chain(std::iter::repeat_with(|| None));
+        let programs = listed.iter().zip(&assignment.programs).zip(outputs);
+        let programs = programs.map(|((program, id), output)| {
+            let host = hosts.iter().find(|host| host.id == *id).expect("it was made");
+            Waiting { program, host, names: &names, output }
+        });
+        let run = Threads { plan: &plan, hosts: &hosts, ways: &ways, assignment: &assignment, scale, bound };
+        let Ran { measured, noticed, ended, complete } =
+            run.run(steps.session(), programs.collect(), progress)?;
         let (flows, sampled, windows) = measured;
         let mut differences = assignment.differences.clone();
         if noticed.refused > 0 {
@@ -137,21 +134,10 @@ impl Live {
             controls: assignment.named(&plan),
             scale,
             lateness: noticed.lateness,
+            cost: noticed.cost,
             differences,
+            programs: ended,
         };
         steps.finish_measured(Measured { flows, sampled, windows, hosts, complete })
     }
-}
-
-/// Tells the other thread that this one is over, however it ends.
-struct OnDrop<'a>(&'a AtomicBool);
-
-impl Drop for OnDrop<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
-fn sockets_failed(error: &std::io::Error) -> Diagnostic {
-    Diagnostic::error(Code::NoLiveMachine, format!("the sockets of real hosts do not work: {error}"))
 }

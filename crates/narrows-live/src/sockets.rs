@@ -3,22 +3,23 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
 use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Token};
 use narrows::plan::Plan;
-use narrows_proto::cc::Ecn;
 use narrows_proto::units::{Bytes, Time};
 use narrows_sim::observe::WindowRow;
-use narrows_sim::traffic::Transport;
+use narrows_sim::traffic::Milestone;
 use narrows_sim::{FlowId, FlowRecord, HostId, Sampled};
-use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::clock::Clock;
+use crate::due::Due;
+use crate::ends::{End, address, check_ecn, stream};
 use crate::flow::Flow;
+use crate::followers::{Clients, Followers};
 use crate::frames::{Ports, host_of};
 use crate::host::RealHost;
 use crate::sys::{self, TcpInfo};
@@ -29,38 +30,6 @@ const FIRST_PORT: u16 = 5_000;
 
 /// Bytes that applications send.
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
-
-/// Something that happens at a time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Due {
-    MeasureFrom,
-    MeasureUntil,
-    /// A moment of the traffic.
-    Sample(usize),
-    /// The windows of senders are recorded.
-    Windows,
-    Start(FlowId),
-}
-
-/// An end of a connection.
-#[derive(Debug)]
-enum End {
-    /// Sends what is left of a flow.
-    Sender {
-        flow: FlowId,
-        stream: TcpStream,
-        left: u64,
-    },
-    Receiver {
-        flow: FlowId,
-        stream: TcpStream,
-    },
-    Listener {
-        listener: TcpListener,
-        host: HostId,
-        group: u16,
-    },
-}
 
 pub(crate) struct Sockets<'a> {
     plan: &'a Plan,
@@ -75,9 +44,13 @@ pub(crate) struct Sockets<'a> {
     ends: Vec<Option<End>>,
     due: BinaryHeap<Reverse<(Time, Due)>>,
     flows: BTreeMap<FlowId, Flow>,
+    /// Flows that have begun again since.
+    before: Vec<FlowRecord>,
+    followers: Followers<'a>,
+    clients: Clients,
     /// By request: the flow that answers it.
     responses: BTreeMap<FlowId, FlowId>,
-    /// Flows that will start or are under way.
+    /// Flows that will start or are under way, and clients that will start some.
     outstanding: usize,
     sampled: Sampled,
     windows: Vec<WindowRow>,
@@ -103,6 +76,11 @@ impl<'a> Sockets<'a> {
             ends: Vec::new(),
             due: BinaryHeap::new(),
             flows: BTreeMap::new(),
+            before: Vec::new(),
+            followers: Followers::new(&plan.traffic.dependents),
+            clients: Clients::new(plan, |flow| {
+                controls[plan.traffic.flows[flow.index()].group.index()].is_some()
+            }),
             responses: plan.traffic.rpcs.iter().flat_map(|rpc| rpc.calls()).collect(),
             outstanding: 0,
             sampled: Sampled::default(),
@@ -122,11 +100,19 @@ impl<'a> Sockets<'a> {
         if let Some((interval, _)) = &record.windows {
             due.push((Time::ZERO + *interval, Due::Windows));
         }
+        // Those that wait for others count as soon as they need not wait any more.
+        let is_real = |flow: &&FlowId| self.controls[traffic.flows[flow.index()].group.index()].is_some();
+        self.outstanding = self.responses.values().filter(is_real).count();
         for (number, spec) in traffic.flows.iter().enumerate() {
-            if self.controls[spec.group.index()].is_some() {
+            let flow = FlowId(number as u32);
+            if self.controls[spec.group.index()].is_some() && spec.start < Time::NEVER {
                 self.outstanding += 1;
-                due.push((spec.start, Due::Start(FlowId(number as u32))));
+                due.push((spec.start, Due::Start(flow)));
             }
+        }
+        for (start, client) in self.clients.starts() {
+            self.outstanding += 1;
+            due.push((start, Due::Client(client)));
         }
         due.retain(|(at, _)| *at <= stop.at);
         self.due = due.into_iter().map(Reverse).collect();
@@ -171,13 +157,14 @@ impl<'a> Sockets<'a> {
         self.clock
     }
 
-    /// Sends and receives until the end of the run, or until `goes_on` says no.
-    pub(crate) fn run(&mut self, goes_on: &dyn Fn() -> bool) -> io::Result<()> {
+    /// Sends and receives until the end of the run, or until `goes_on` says no. While something else `is_busy` the end of all flows is not
+    /// that of the run.
+    pub(crate) fn run(&mut self, goes_on: &dyn Fn() -> bool, is_busy: &dyn Fn() -> bool) -> io::Result<()> {
         let stop = self.plan.stop;
         let mut events = Events::with_capacity(256);
         while goes_on() {
             let now = self.clock.now();
-            if now >= stop.at || stop.when_drained && self.outstanding == 0 {
+            if now >= stop.at || stop.when_drained && self.outstanding == 0 && !is_busy() {
                 break;
             }
             while let Some(Reverse((at, what))) = self.due.peek().copied()
@@ -202,6 +189,16 @@ impl<'a> Sockets<'a> {
     fn happen(&mut self, at: Time, what: Due) -> io::Result<()> {
         match what {
             Due::Start(flow) => return self.connect(flow, at),
+            Due::Client(client) => {
+                let transfers = self.clients.begin(client, at);
+                if transfers.is_none() {
+                    self.outstanding -= 1;
+                }
+                for (flow, incarnation, size) in transfers.unwrap_or_default() {
+                    self.outstanding += 1;
+                    self.transfer(flow, incarnation, size, at)?;
+                }
+            }
             Due::MeasureFrom => self.measure(0),
             Due::MeasureUntil => self.measure(1),
             Due::Sample(moment) => {
@@ -230,6 +227,11 @@ impl<'a> Sockets<'a> {
     }
 
     fn connect(&mut self, flow: FlowId, at: Time) -> io::Result<()> {
+        self.transfer(flow, 0, self.plan.traffic.flows[flow.index()].size, at)
+    }
+
+    /// Begins a flow.
+    fn transfer(&mut self, flow: FlowId, incarnation: u64, size: Bytes, at: Time) -> io::Result<()> {
         let spec = &self.plan.traffic.flows[flow.index()];
         let [from, to] = [spec.from, spec.to].map(|host| self.hosts[&host]);
         let control =
@@ -246,9 +248,10 @@ impl<'a> Sockets<'a> {
             _ => {}
         }
         let stream = TcpStream::from_std(std::net::TcpStream::from(OwnedFd::from(socket)));
-        let end = End::Sender { flow, stream, left: spec.size.get() };
+        let end = End::Sender { flow, stream, left: size.get() };
         let sender = self.add(end, Interest::READABLE | Interest::WRITABLE)?;
-        self.flows.insert(flow, Flow::new(at, spec.size, sender));
+        let before = self.flows.insert(flow, Flow::new(incarnation, at, size, sender));
+        self.before.extend(before.map(|before| before.record(flow)));
         Ok(())
     }
 
@@ -286,11 +289,12 @@ impl<'a> Sockets<'a> {
         let Some(Some(End::Sender { flow, stream, left })) = self.ends.get_mut(place) else { return Ok(()) };
         let flow = *flow;
         let spec = &self.plan.traffic.flows[flow.index()];
+        let size = self.flows.get(&flow).map_or(Bytes::ZERO, |state| state.size);
         while *left > 0 {
             let most = (ZEROS.len() as u64).min(*left) as usize;
             match stream.write(&ZEROS[..most]) {
                 Ok(written) => {
-                    if *left == spec.size.get() {
+                    if *left == size.get() {
                         check_ecn(stream, &self.plan.traffic.groups[spec.group.index()].transport)?;
                     }
                     *left -= written as u64;
@@ -313,11 +317,29 @@ impl<'a> Sockets<'a> {
     /// A sending half ends.
     fn close(&mut self, place: usize, flow: FlowId) -> io::Result<()> {
         self.ask(flow);
+        let now = self.clock.now();
         if let Some(state) = self.flows.get_mut(&flow) {
             state.sender = None;
+            if now < self.plan.traffic.measured.start {
+                // It may begin again before that.
+                state.measured = [Some(0), Some(0)];
+            }
+            if state.end.is_some() {
+                self.announce(flow, Milestone::Sent, now);
+            }
+            let next = self.clients.on_end(flow, now);
+            self.due.extend(next.map(|(at, client)| Reverse((at, Due::Client(client)))));
             self.outstanding -= 1;
         }
         self.remove(place)
+    }
+
+    /// A flow has come so far: others that have waited for that start.
+    fn announce(&mut self, flow: FlowId, milestone: Milestone, now: Time) {
+        for (at, flow) in self.followers.reach(now, flow, milestone) {
+            self.outstanding += 1;
+            self.due.push(Reverse((at, Due::Start(flow))));
+        }
     }
 
     fn remove(&mut self, place: usize) -> io::Result<()> {
@@ -348,6 +370,7 @@ impl<'a> Sockets<'a> {
         let now = self.clock.now();
         state.end = Some(now);
         self.remove(place)?;
+        self.announce(flow, Milestone::Received, now);
         // A server answers as soon as it has all of the request.
         if let Some(response) = self.responses.get(&flow).copied() {
             self.connect(response, now)?;
@@ -381,30 +404,8 @@ impl<'a> Sockets<'a> {
     /// Closes everything. Returns what became of the flows, what was sampled, and windows.
     pub(crate) fn finish(mut self) -> (Vec<FlowRecord>, Sampled, Vec<WindowRow>) {
         self.learn();
-        let flows = self.flows.iter().map(|(flow, state)| state.record(*flow)).collect();
+        let mut flows = self.before;
+        flows.extend(self.flows.iter().map(|(flow, state)| state.record(*flow)));
         (flows, self.sampled, self.windows)
     }
-}
-
-/// Both ends of a connection use ECN if its control does: without it a sender would not know of marks.
-fn check_ecn(stream: &TcpStream, transport: &Transport) -> io::Result<()> {
-    let wanted = matches!(transport, Transport::Stream { cc, .. } if cc.ecn() != Ecn::Off);
-    if wanted && !TcpInfo::of(stream.as_fd())?.has_ecn() {
-        return Err(io::Error::other(
-            "the ends of a connection have not agreed upon ECN, which its control needs",
-        ));
-    }
-    Ok(())
-}
-
-fn address(host: Ipv4Addr, port: u16) -> SocketAddrV4 {
-    SocketAddrV4::new(host, port)
-}
-
-/// A socket in the namespace of this thread.
-fn stream(control: &str) -> io::Result<Socket> {
-    let socket = Socket::new(Domain::IPV4, Type::STREAM.nonblocking().cloexec(), Some(Protocol::TCP))?;
-    socket.set_tcp_congestion(control.as_bytes())?;
-    socket.set_reuse_address(true)?;
-    Ok(socket)
 }

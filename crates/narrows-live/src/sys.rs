@@ -6,6 +6,11 @@ use std::io;
 use std::mem;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use std::time::Duration;
+
+use rustix::process::{PidfdFlags, getpid, pidfd_open};
 
 /// Makes a TAP device of this name in the network namespace of this thread. Frames come and go without a header before them; where
 /// there are none, reading does not wait.
@@ -31,6 +36,41 @@ pub(crate) fn leave_network() -> io::Result<()> {
     checked(unsafe { libc::unshare(libc::CLONE_NEWNET) })
 }
 
+/// Gives this thread a view of the file systems of its own, and processes that it starts a space of their own, which ends with the first of
+/// them.
+pub(crate) fn leave_processes() -> io::Result<()> {
+    // SAFETY: this changes namespaces of the calling thread, and of its children, and no memory.
+    checked(unsafe { libc::unshare(libc::CLONE_NEWNS | libc::CLONE_NEWPID) })
+}
+
+/// Lets a program end when the thread that starts it does, and see the processes of its space alone.
+pub(crate) fn end_with_us(command: &mut Command) -> io::Result<()> {
+    let us = pidfd_open(getpid(), PidfdFlags::empty())?;
+    let prepare = move || {
+        let mut ours = libc::pollfd { fd: us.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        // SAFETY: all are calls of the kernel, as a child of a process with threads may do before it becomes the program. They take
+        // numbers, and memory that outlives them.
+        unsafe {
+            checked(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL))?;
+            // Who has ended before that sends no signal.
+            if libc::poll(&raw mut ours, 1, 0) != 0 {
+                return Err(io::Error::from_raw_os_error(libc::ESRCH));
+            }
+            let proc = c"proc".as_ptr();
+            checked(libc::mount(proc, c"/proc".as_ptr(), proc, 0, std::ptr::null()))
+        }
+    };
+    // SAFETY: see there.
+    unsafe { command.pre_exec(prepare) };
+    Ok(())
+}
+
+/// A process that is not in front at its terminal may change the terminal from now on.
+pub(crate) fn ignore_terminal_stops() {
+    // SAFETY: no function of ours is called.
+    unsafe { libc::signal(libc::SIGTTOU, libc::SIG_IGN) };
+}
+
 /// Lets this thread go before all others, and wakes it on time. Not allowed everywhere.
 pub(crate) fn go_first() -> io::Result<()> {
     let parameters = libc::sched_param { sched_priority: 10 };
@@ -45,6 +85,15 @@ pub(crate) fn go_first() -> io::Result<()> {
 pub(crate) fn go_early() -> io::Result<()> {
     // SAFETY: it takes numbers. Zero is the calling thread.
     checked(unsafe { libc::setpriority(libc::PRIO_PROCESS as _, 0, -15) })
+}
+
+/// Time for which this thread has had a processor.
+pub(crate) fn own_time() -> Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the kernel writes one `timespec`.
+    let result = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
+    assert!(result == 0, "each thread has such a clock");
+    Duration::new(time.tv_sec.cast_unsigned(), time.tv_nsec as u32)
 }
 
 /// State of a connection, as the kernel tells it (`struct tcp_info` of `linux/tcp.h`).
@@ -127,6 +176,23 @@ impl TcpInfo {
     pub(crate) fn timeouts(&self) -> u64 {
         self.u32(240) & 0xffff
     }
+}
+
+/// Number of a device in the network namespace of this thread.
+#[cfg(feature = "bpf")]
+pub(crate) fn number_of(device: &str) -> io::Result<i32> {
+    let name = std::ffi::CString::new(device)?;
+    // SAFETY: it reads a text that ends with a zero.
+    match unsafe { libc::if_nametoindex(name.as_ptr()) } {
+        0 => Err(io::Error::last_os_error()),
+        number => Ok(number.cast_signed()),
+    }
+}
+
+/// The kernel has a congestion control of this name, in a module perhaps, which it loads then.
+pub(crate) fn has_control(name: &str) -> bool {
+    let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None);
+    socket.and_then(|socket| socket.set_tcp_congestion(name.as_bytes())).is_ok()
 }
 
 fn checked(result: libc::c_int) -> io::Result<()> {

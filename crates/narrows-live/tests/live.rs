@@ -61,7 +61,7 @@ fn planned(text: &str, control: &str, marking: &str) -> Arc<Plan> {
 
 fn run(plan: &Arc<Plan>) -> Results {
     let live = Live::new(plan, Options::default()).expect("this machine has real hosts");
-    live.run(&mut |_| ControlFlow::Continue(())).expect("it runs")
+    live.run(Vec::new(), &mut |_| ControlFlow::Continue(())).expect("it runs")
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn a_run_that_is_interrupted_is_not_complete() {
         return;
     }
     let live = Live::new(&plan("cubic = {}", ""), Options::default()).expect("this machine has real hosts");
-    let results = live.run(&mut |_| ControlFlow::Break(())).expect("it runs");
+    let results = live.run(Vec::new(), &mut |_| ControlFlow::Break(())).expect("it runs");
     assert!(!results.complete);
 }
 

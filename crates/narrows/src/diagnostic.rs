@@ -349,9 +349,11 @@ codes! {
     Late "N0220" "packets reached real hosts too late"
         "The fabric between real hosts follows the clock: what is due at a host is delivered then, or later if the machine is busy with something else. One packet in a hundred was delivered later than --bound allows (200 us if it is left out), so that queues, round-trip times and what controls make of them are partly those of the machine. Use a machine that does nothing else, fewer or slower links, or slow everything down by --scale."
     NotLive "N0221" "a live run cannot have this"
-        "In a live run the hosts of a traffic group are network namespaces with the TCP of the running kernel, and only the fabric between them is simulated. So a group needs a control that this kernel has (narrows kernel check lists them), and cannot have what only simulated hosts know: RDMA, datagrams at a rate, controls from outside, JumboFlows, near-source loops. Such groups are simulated beside the real hosts if they have hosts of their own (--simulate GROUP)."
+        "In a live run the hosts of a traffic group are network namespaces with the TCP of the running kernel, and only the fabric between them is simulated. So a group needs a control that this kernel has (narrows kernel check lists them, cc = { kernel = \"NAME\" } names any), and cannot have what only simulated hosts know: RDMA, datagrams at a rate, controls from outside, JumboFlows, near-source loops. Such groups are simulated beside the real hosts if they have hosts of their own (--simulate GROUP)."
     NoLiveMachine "N0222" "this machine cannot have real hosts"
         "A live run makes network namespaces and TAP devices, which needs Linux, root (CAP_NET_ADMIN and CAP_SYS_ADMIN), /dev/net/tun, and the commands ip and tc of iproute2. narrows kernel check says what is missing, and how to get it."
+    NoKernel "N0223" "a control of the kernel in a virtual run"
+        "cc = { kernel = \"cubic\" } names a congestion control of the running kernel, which only connections of real hosts can have: narrows live runs such a scenario. In virtual time there are the controls of Narrows. Where one has the name of the kernel's, it is its native twin, and narrows twin compares the two."
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@
 //! error (window and threshold nearly equal), either way is right, and a new connection begins.
 
 mod core;
+mod near;
 mod pair;
 mod random;
 mod recorded;

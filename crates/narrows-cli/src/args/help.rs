@@ -39,7 +39,14 @@ const GROUPS: &[(&str, &[Examples])] = &[
                 ],
             ),
             #[cfg(target_os = "linux")]
-            ("live", &["narrows live my-fabric.toml", "narrows live my-fabric.toml --scale 10"]),
+            (
+                "live",
+                &[
+                    "narrows live my-fabric.toml",
+                    "narrows live my-fabric.toml --scale 10",
+                    "narrows live my-fabric.toml --run 'host0: iperf3 -s' --run 'host1: sleep 1; iperf3 -c host0'",
+                ],
+            ),
             #[cfg(target_os = "linux")]
             ("twin", &["narrows twin my-fabric.toml", "narrows twin my-fabric.toml --runs 5"]),
             #[cfg(target_os = "linux")]

@@ -3,13 +3,15 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use narrows_live::{Options, Program};
 use narrows_proto::units::Span;
 
 use super::running::Input;
 use super::span::span;
 
+/// Arguments of all that runs a scenario with real hosts.
 #[derive(Debug, Args)]
-pub(crate) struct Live {
+pub(crate) struct WithHosts {
     /// The scenario
     pub(crate) scenario: PathBuf,
     #[command(flatten)]
@@ -29,23 +31,47 @@ pub(crate) struct Live {
     /// Leave the hosts of this traffic group simulated
     #[arg(long, value_name = "GROUP")]
     pub(crate) simulate: Vec<String>,
+    /// Go on even if the machine is too slow
+    #[arg(long)]
+    pub(crate) force: bool,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
 
+impl WithHosts {
+    /// As the library wants them.
+    pub(crate) fn options(&self) -> Options {
+        let Self { scale, bound, simulate, .. } = self;
+        Options { scale: *scale, bound: *bound, simulated: simulate.clone(), ..Options::default() }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Live {
+    #[command(flatten)]
+    pub(crate) hosts: WithHosts,
+    /// Run a program on a host, for the time of the run; what it prints goes to a file in `programs` of the results
+    #[arg(long, value_name = "HOST: COMMAND", value_parser = program)]
+    pub(crate) run: Vec<Program>,
+    /// Open a shell on a host; the run ends with it
+    #[arg(long, value_name = "HOST", conflicts_with = "json")]
+    pub(crate) shell: Option<String>,
+}
+
 impl Live {
     /// As the library wants them.
-    pub(crate) fn options(&self) -> narrows_live::Options {
-        let Self { scale, bound, simulate, .. } = self;
-        narrows_live::Options { scale: *scale, bound: *bound, simulated: simulate.clone() }
+    pub(crate) fn options(&self) -> Options {
+        let shell = self.shell.clone().map(|host| Program { host, command: None });
+        let programs = self.run.iter().cloned().chain(shell).collect();
+        Options { programs, ..self.hosts.options() }
     }
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Twin {
     #[command(flatten)]
-    pub(crate) live: Live,
+    pub(crate) live: WithHosts,
     /// Run both with this many seeds, counting up from the scenario's
     #[arg(long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) runs: u32,
@@ -82,6 +108,14 @@ pub(crate) enum Kernel {
         #[arg(value_name = "CONTROL")]
         controls: Vec<String>,
     },
+}
+
+fn program(text: &str) -> Result<Program, String> {
+    let parts = text.split_once(':').map(|(host, command)| (host.trim(), command.trim()));
+    match parts.filter(|(host, command)| !host.is_empty() && !command.is_empty()) {
+        Some((host, command)) => Ok(Program { host: host.to_owned(), command: Some(command.to_owned()) }),
+        None => Err("a host and a command are wanted: \"host3: ping -c 5 host4\"".to_owned()),
+    }
 }
 
 fn scale(text: &str) -> Result<f64, String> {

@@ -18,9 +18,9 @@ pub(crate) struct Demo {
     /// Where results go [default: out/demo or out/demo-SUBJECT, where older results are replaced]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Repeat each cell with this many seeds
-    #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    pub(crate) seeds: u32,
+    /// Repeat each cell with this many seeds [default: 5]; live runs are not repeated
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) seeds: Option<u32>,
     #[command(flatten)]
     pub(crate) execution: Execution,
 }
@@ -36,6 +36,9 @@ pub(crate) enum DemoSubject {
     Dvl,
     /// Short flows beside long ones between two racks: DCTCP, and RackCC, under which they begin with their share
     Rackcc,
+    /// Two real hosts, in 10 s: CUBIC of this kernel fills a buffer, and with a near-source loop does not
+    #[cfg(target_os = "linux")]
+    Live,
 }
 
 #[derive(Debug, Args)]

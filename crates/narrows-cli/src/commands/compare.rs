@@ -21,12 +21,12 @@ struct Contender {
 }
 
 /// Where results of a comparison go, and how they are shown.
-struct Show<'a> {
-    title: &'a str,
-    out: PathBuf,
-    overwrite: bool,
-    markdown: bool,
-    seeds: u32,
+pub(super) struct Show<'a> {
+    pub(super) title: &'a str,
+    pub(super) out: PathBuf,
+    pub(super) overwrite: bool,
+    pub(super) markdown: bool,
+    pub(super) seeds: u32,
 }
 
 /// Compares scenarios, or variants of one.
@@ -147,6 +147,8 @@ const SHORT_BESIDE_LONG: Demonstration = Demonstration {
 /// Shows what the simulator is for.
 pub(crate) fn demo(arguments: &args::Demo) -> Checked<Status> {
     let demonstration = match arguments.subject {
+        #[cfg(target_os = "linux")]
+        args::DemoSubject::Live => unreachable!("it has real hosts: `demo_live`"),
         args::DemoSubject::TwoDcMix => TWO_DC_MIX,
         args::DemoSubject::Bcn => VICTIM,
         args::DemoSubject::Dvl => INCAST_VICTIM,
@@ -160,11 +162,12 @@ pub(crate) fn demo(arguments: &args::Demo) -> Checked<Status> {
         Ok(((*name).to_owned(), document))
     };
     let documents = demonstration.variants.iter().map(variant).collect::<Checked<Vec<_>>>()?;
-    let contenders = contenders(documents, arguments.seeds)?;
+    let seeds = arguments.seeds.unwrap_or(5);
+    let contenders = contenders(documents, seeds)?;
     // The demonstration owns its folder, so that it can be repeated.
     let (overwrite, own) = (arguments.out.is_none(), PathBuf::from(demonstration.out));
     let out = arguments.out.clone().unwrap_or(own);
-    let show = Show { title, out, overwrite, markdown: false, seeds: arguments.seeds };
+    let show = Show { title, out, overwrite, markdown: false, seeds };
     side_by_side(&contenders, &show, &arguments.execution)
 }
 
@@ -242,7 +245,7 @@ impl Contender {
     }
 }
 
-fn print_cells(cells: &[Cell], show: &Show<'_>, execution: &args::Execution) {
+pub(super) fn print_cells(cells: &[Cell], show: &Show<'_>, execution: &args::Execution) {
     let summary = summarize(cells);
     if execution.json {
         let output = comparison_object(show.title, cells, &summary, Some(&show.out));
@@ -259,7 +262,7 @@ fn print_cells(cells: &[Cell], show: &Show<'_>, execution: &args::Execution) {
 }
 
 /// A name as a folder: other characters than letters, digits, `-`, `_`, `+` and `.` become `-`.
-fn folder_name(name: &str) -> String {
+pub(super) fn folder_name(name: &str) -> String {
     let good = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '+' | '.');
     let name: String = name.chars().map(|c| if good(c) { c } else { '-' }).collect();
     if name.starts_with('.') { format!("-{name}") } else { name }

@@ -14,7 +14,9 @@ use crate::{Status, show};
 
 /// Checks a scenario and shows its traffic, round trips, queues and thresholds.
 pub(crate) fn check(arguments: &args::Check) -> Checked<Status> {
-    let plan = Plan::outline(document(&arguments.scenario, &arguments.input)?)?;
+    let mut document = document(&arguments.scenario, &arguments.input)?;
+    document.attach_kernel();
+    let plan = Plan::outline(document)?;
     if arguments.json {
         say!("{}", serde_json::to_string_pretty(&plan.overview()).unwrap_or_default());
         return Ok(Status::Done);
@@ -28,7 +30,13 @@ pub(crate) fn check(arguments: &args::Check) -> Checked<Status> {
         print_nodes(&plan);
     }
     show_warnings(&plan);
-    say!("{} is fine", shown_path(&arguments.scenario));
+    let kernel = plan
+        .traffic
+        .groups
+        .iter()
+        .find(|group| group.transport.control().is_some_and(|cc| cc.kernel().is_some()));
+    let by = if kernel.is_some() { ", for narrows live: it has a control of the kernel" } else { "" };
+    say!("{} is fine{by}", shown_path(&arguments.scenario));
     Ok(Status::Done)
 }
 

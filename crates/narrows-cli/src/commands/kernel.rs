@@ -87,7 +87,7 @@ mod loaded {
         let mut kept = Vec::new();
         for parameters in &parameters {
             let name = format!("narrows_{}", parameters.control());
-            kept.push(lock.load(parameters, &name).map_err(|refused| failed(refused.reason))?);
+            kept.push(lock.load(parameters, None, &name).map_err(|refused| failed(refused.reason))?);
         }
         if pin {
             for control in &mut kept {

@@ -1,22 +1,33 @@
 //! Live runs.
 
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use narrows::diagnostic::Checked;
+use narrows::diagnostic::{Checked, Code, Diagnostic};
 use narrows::plan::Plan;
 use narrows::report::Cell;
-use narrows::results::{Output, RealHosts};
+use narrows::results::{Output, PROGRAMS, RealHosts, RealProgram};
+use narrows::visible::shown_path;
+use narrows_live::{Estimate, Live, Program};
 
 use super::{document, print_runs, show_doubts, show_warnings, status, write_run};
 use crate::progress::{KEPT, catch_interrupts, goes_on};
 use crate::{Status, args, show};
 
 /// Runs one scenario with real hosts.
-pub(crate) fn live(arguments: &args::Live) -> Checked<Status> {
-    let document = document(&arguments.scenario, &arguments.input)?;
+pub(crate) fn live(live: &args::Live) -> Checked<Status> {
+    let arguments = &live.hosts;
+    if live.shell.is_some() && !(std::io::stdin().is_terminal() && std::io::stdout().is_terminal()) {
+        let message = "--shell needs a terminal";
+        let help = "where there is none, --run \"HOST: COMMAND\" runs a program";
+        return Err(Diagnostic::error(Code::NoTerminal, message).help(help).into());
+    }
+    let mut document = document(&arguments.scenario, &arguments.input)?;
+    document.attach_kernel();
     let plan = Arc::new(Plan::new(document)?);
-    let run = narrows_live::Live::new(&plan, arguments.options())?;
+    let run = Live::new(&plan, live.options())?;
+    let foreseen = foresee(&run, arguments.force)?;
     let out = arguments.out.clone();
     let out = out.unwrap_or_else(|| PathBuf::from("out").join(format!("{}-live", plan.scenario.name)));
     let output = Output::begin(&out, arguments.overwrite)?;
@@ -24,9 +35,14 @@ pub(crate) fn live(arguments: &args::Live) -> Checked<Status> {
     if !arguments.json {
         say!("{}", show::headline(&plan, 1));
         say_part!("{}", show::plan::groups(&plan));
+        say!("{foreseen}");
     }
     show_warnings(&plan);
-    let results = run.run(&mut |_| goes_on())?;
+    let name =
+        |(number, program): (usize, &Program)| format!("{number}-{}.txt", program.host.replace('/', "-"));
+    let names: Vec<_> = (1..).zip(&live.run).map(name).collect();
+    let outputs = names.iter().map(|name| output.create(PROGRAMS, name)).collect::<Checked<_>>()?;
+    let results = run.run(outputs, &mut |_| goes_on())?;
     let finished = write_run(&output, &results, "", true)?;
     output.finish()?;
     show_doubts(&finished, None, true);
@@ -34,6 +50,11 @@ pub(crate) fn live(arguments: &args::Live) -> Checked<Status> {
     print_runs(Cell { name: name.clone(), runs: vec![finished.digest] }, &out, arguments.json);
     if !arguments.json {
         results.real.iter().for_each(show_hosts);
+        let ended = results.real.iter().flat_map(|real| &real.programs);
+        for (name, RealProgram { host, command, end }) in names.iter().zip(ended) {
+            let command = command.as_deref().unwrap_or_default();
+            say!("  {host}: {command} · {end} · {}", shown_path(&out.join(PROGRAMS).join(name)));
+        }
     }
     let broken: Vec<_> = finished.broken.into_iter().map(|broken| (name.clone(), broken)).collect();
     match status(&broken) {
@@ -44,6 +65,22 @@ pub(crate) fn live(arguments: &args::Live) -> Checked<Status> {
         }
         status => Ok(status),
     }
+}
+
+/// Refuses what the machine is too slow for, unless it is forced. Says how much it has to do.
+pub(super) fn foresee(run: &Live, force: bool) -> Checked<String> {
+    let estimate = run.estimate()?;
+    if !force {
+        estimate.check()?;
+    }
+    let Estimate { packets, cost, .. } = estimate;
+    let advice = estimate.advice().map(|scale| format!("; may be late, --scale {scale:.0} would not"));
+    Ok(format!(
+        "  {} real hosts · about {packets:.0} packets per second, each takes {cost} here: {:.0} % of a core{}",
+        run.hosts(),
+        100.0 * estimate.load(),
+        advice.unwrap_or_default()
+    ))
 }
 
 fn show_hosts(real: &RealHosts) {

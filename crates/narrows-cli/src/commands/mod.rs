@@ -1,6 +1,8 @@
 //! One function for each command.
 
 mod compare;
+#[cfg(target_os = "linux")]
+mod demo_live;
 mod export;
 mod import;
 mod information;
@@ -20,6 +22,8 @@ mod twin;
 mod validate;
 
 pub(crate) use compare::{compare, demo};
+#[cfg(target_os = "linux")]
+pub(crate) use demo_live::demo_live;
 pub(crate) use export::export;
 pub(crate) use import::import;
 pub(crate) use information::{check, completions, explain, list, schema};

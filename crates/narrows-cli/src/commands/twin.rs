@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use narrows::diagnostic::Checked;
+use narrows::diagnostic::{Checked, Code, Diagnostic};
 use narrows::document::Document;
 use narrows::plan::Plan;
 use narrows::report::{Cell, page};
@@ -11,9 +11,11 @@ use narrows::results::{COMPARISON, Output, Results, TWIN};
 use narrows::twin::{Quantity, judge, quantities};
 use narrows::visible::shown_path;
 use narrows_live::Live;
+use narrows_proto::cc::{Config, registry};
 use narrows_sim::traffic::Transport;
 use serde_json::json;
 
+use super::live::foresee;
 use super::{document, plans, show_doubts, show_warnings, write_run};
 use crate::progress::{KEPT, catch_interrupts, goes_on, is_interrupted};
 use crate::{Status, args, show};
@@ -48,10 +50,16 @@ impl<'a> Runs<'a> {
 /// Runs a scenario in virtual time and with real hosts, and judges what differs.
 pub(crate) fn twin(arguments: &args::Twin) -> Checked<Status> {
     let args::Twin { live, runs, markdown, profile } = arguments;
-    let document = with_profile(document(&live.scenario, &live.input)?, profile, &live.simulate)?;
-    let plans = plans(&document, *runs)?.into_iter().map(Plan::drawn).collect::<Checked<Vec<_>>>()?;
+    let mut document = document(&live.scenario, &live.input)?;
+    document.attach_kernel();
+    let document = with_profile(document, profile, &live.simulate)?;
+    let drawn =
+        |document: &_| plans(document, *runs)?.into_iter().map(Plan::drawn).collect::<Checked<Vec<_>>>();
+    let plans = drawn(&document)?;
+    let natives = drawn(&native(document)?)?;
     let make = |plan: &Arc<Plan>| Live::new(plan, live.options());
     let lives = plans.iter().map(make).collect::<Checked<Vec<_>>>()?;
+    let foreseen = foresee(&lives[0], live.force)?;
     let plan = &plans[0];
     let title = &plan.scenario.name;
     let out = live.out.clone().unwrap_or_else(|| PathBuf::from("out").join(format!("{title}-twin")));
@@ -60,14 +68,15 @@ pub(crate) fn twin(arguments: &args::Twin) -> Checked<Status> {
     if !live.json && !markdown {
         say!("{}", show::headline(plan, *runs));
         say_part!("{}", show::plan::groups(plan));
+        say!("{foreseen}");
     }
     show_warnings(plan);
     let [mut real, mut simulated] = CELLS.map(|name| Runs::new(name, &output));
     let mut is_void = false;
-    for (plan, live) in plans.iter().zip(lives) {
-        let results = narrows::run::run(plan, narrows::run::Options::default(), |_| goes_on())?;
+    for (native, live) in natives.iter().zip(lives) {
+        let results = narrows::run::run(native, narrows::run::Options::default(), |_| goes_on())?;
         simulated.add(&results)?;
-        let results = live.run(&mut |_| goes_on())?;
+        let results = live.run(Vec::new(), &mut |_| goes_on())?;
         is_void |= results.real.as_ref().is_some_and(|real| real.lateness.is_void());
         real.add(&results)?;
     }
@@ -91,6 +100,27 @@ pub(crate) fn twin(arguments: &args::Twin) -> Checked<Status> {
         true => Status::Void,
         false => Status::Done,
     })
+}
+
+/// The document for virtual time: controls of the kernel become those of the same name.
+fn native(mut document: Document) -> Checked<Document> {
+    let plan = Plan::outline(document.clone())?;
+    for (group, planned) in plan.traffic.groups.iter().zip(&plan.groups) {
+        let Some(kernel) = group.transport.control().and_then(Config::kernel) else { continue };
+        let Some(twin) = Config::twin_of(kernel) else {
+            let message = format!(
+                "traffic.{} is under {} of the kernel, which has no native twin",
+                planned.name, kernel.name
+            );
+            return Err(Diagnostic::error(Code::NoKernel, message)
+                .known(&kernel.name, registry::NAMES.iter().copied())
+                .into());
+        };
+        let settings = if kernel.ecn { "ecn = true" } else { "" };
+        let within = if group.near_source.is_some() { ".annulus.end_to_end" } else { "" };
+        document.set(&format!("traffic.{}.cc{within}={{ {twin} = {{ {settings} }} }}", planned.name))?;
+    }
+    Ok(document)
 }
 
 /// Groups of streams that say no profile of a kernel get one.

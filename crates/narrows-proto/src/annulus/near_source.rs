@@ -96,7 +96,7 @@ const ROUND_TRIPS_OF_A_STAGE: u64 = 10;
 
 impl Params {
     /// The constants of QCN at a line rate.
-    fn qcn(&self, line_rate: BitRate) -> qcn::Params {
+    pub fn qcn(&self, line_rate: BitRate) -> qcn::Params {
         let defaults = qcn::Params::default();
         let scale = line_rate.as_f64() / QCN_LINE_RATE.as_f64();
         let rate = |set: Option<BitRate>, default: BitRate| set.unwrap_or_else(|| default.scaled(scale));

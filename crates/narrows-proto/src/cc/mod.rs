@@ -21,6 +21,7 @@ pub mod fixed;
 pub mod gemini;
 pub mod hpcc;
 mod inside;
+pub mod kernel;
 pub mod parts;
 mod pcc;
 pub mod pcc_allegro;

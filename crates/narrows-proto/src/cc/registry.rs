@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::{
     Ack, Algorithm, Congestion, Controller, DatagramController, Described, Ecn, Limit, OutOfRange, Path,
-    Ranges, Reporter, Signal, custom,
+    Ranges, Reporter, Signal, custom, kernel,
 };
 use crate::annulus;
 use crate::units::{Bytes, Span, Time};
@@ -139,20 +139,26 @@ macro_rules! registry {
             Annulus(annulus::Params),
             /// One that the program which runs the scenario brings along: settings of `custom`.
             Custom(custom::Params),
+            /// One that the kernel has: settings of `kernel`.
+            Kernel(kernel::Params),
         }
 
         impl Config {
-            /// Every algorithm with its default settings, in the order of the registry; `annulus` and `custom` are none of their own.
+            /// Every algorithm with its default settings, in the order of the registry; `annulus`, `custom` and `kernel` are none of their own.
             pub fn all() -> Vec<Self> {
                 vec![$(Self::$algorithm(Default::default())),+]
             }
 
             /// A controller for a new connection; the end-to-end one if it is `annulus`.
+            ///
+            /// # Panics
+            /// If it is that of a kernel, which no simulated connection has.
             pub fn build(&self, path: &Path) -> Cc {
                 match self {
                     $(Self::$algorithm(params) => Cc::$algorithm(Algorithm::new(params, path)),)+
                     Self::Annulus(params) => params.end_to_end.build(path),
                     Self::Custom(params) => Cc::Custom(params.build(path)),
+                    Self::Kernel(params) => panic!("{} of the kernel on a simulated connection", params.name),
                 }
             }
 
@@ -172,6 +178,8 @@ macro_rules! registry {
                     $(Self::$algorithm(params) => super::$module::$algorithm::ecn(params),)+
                     Self::Annulus(params) => params.end_to_end.ecn(),
                     Self::Custom(params) => params.uses().ecn,
+                    Self::Kernel(params) if params.ecn => Ecn::Classic,
+                    Self::Kernel(_) => Ecn::Off,
                 }
             }
 
@@ -184,7 +192,7 @@ macro_rules! registry {
                     $(Self::$algorithm(params) => super::$module::$algorithm::check(params, ranges),)+
                     Self::Annulus(params) => params.check(None, ranges).and_then(|()| params.end_to_end.check(ranges)),
                     // Only its maker knows its settings: `custom::Params::check`.
-                    Self::Custom(_) => Ok(()),
+                    Self::Custom(_) | Self::Kernel(_) => Ok(()),
                 }
             }
 
@@ -194,6 +202,7 @@ macro_rules! registry {
                     $(Self::$algorithm(_) => super::$module::$algorithm::READS_DELAY,)+
                     Self::Annulus(params) => params.end_to_end.reads_delay(),
                     Self::Custom(params) => params.uses().reads_delay,
+                    Self::Kernel(_) => false,
                 }
             }
 
@@ -205,7 +214,7 @@ macro_rules! registry {
                         params.end_to_end.complete();
                         params.near_source.complete();
                     }
-                    Self::Custom(_) => {}
+                    Self::Custom(_) | Self::Kernel(_) => {}
                 }
             }
 
@@ -215,6 +224,7 @@ macro_rules! registry {
                     $(Self::$algorithm(_) => super::$module::$algorithm::NEEDS_RDMA,)+
                     Self::Annulus(params) => params.end_to_end.needs_rdma(),
                     Self::Custom(params) => params.uses().needs_rdma,
+                    Self::Kernel(_) => false,
                 }
             }
 
@@ -224,6 +234,7 @@ macro_rules! registry {
                     $(Self::$algorithm(_) => super::$module::$algorithm::TELEMETRY,)+
                     Self::Annulus(params) => params.end_to_end.reads_telemetry(),
                     Self::Custom(params) => params.uses().reads_telemetry,
+                    Self::Kernel(_) => false,
                 }
             }
 
@@ -233,15 +244,16 @@ macro_rules! registry {
                     $(Self::$algorithm(_) => super::$module::$algorithm::NEEDS_RACK,)+
                     Self::Annulus(params) => params.end_to_end.needs_rack(),
                     Self::Custom(params) => params.uses().needs_rack,
+                    Self::Kernel(_) => false,
                 }
             }
 
-            /// State that its controllers report of themselves; not known of one from outside.
+            /// State that its controllers report of themselves; not known of one that is not built in.
             pub fn inside(&self) -> Option<Described> {
                 match self {
                     $(Self::$algorithm(_) => Some(super::$module::$algorithm::INSIDE),)+
                     Self::Annulus(params) => params.end_to_end.inside(),
-                    Self::Custom(_) => None,
+                    Self::Custom(_) | Self::Kernel(_) => None,
                 }
             }
 
@@ -251,6 +263,7 @@ macro_rules! registry {
                     $(Self::$algorithm(_) => stringify!($name),)+
                     Self::Annulus(_) => "annulus",
                     Self::Custom(_) => "custom",
+                    Self::Kernel(_) => "kernel",
                 }
             }
 
@@ -263,7 +276,21 @@ macro_rules! registry {
                 }
             }
 
-            /// The same, to be changed.
+            /// The control of the kernel that it names, in a near-source loop or alone.
+            pub fn kernel(&self) -> Option<&kernel::Params> {
+                match self {
+                    Self::Annulus(params) => params.end_to_end.kernel(),
+                    Self::Kernel(params) => Some(params),
+                    _ => None,
+                }
+            }
+
+            /// Name of the simulated control that is the native twin of one of the kernel, if there is one.
+            pub fn twin_of(kernel: &kernel::Params) -> Option<&'static str> {
+                Self::all().iter().map(Self::name).find(|name| *name == kernel.plain_name())
+            }
+
+            /// The same as [`custom`](Self::custom), to be changed.
             pub fn custom_mut(&mut self) -> Option<&mut custom::Params> {
                 match self {
                     Self::Annulus(params) => params.end_to_end.custom_mut(),
@@ -273,21 +300,22 @@ macro_rules! registry {
             }
         }
 
-        /// Its name in lists: `dctcp`, `annulus(bbr)`, `custom(mine)`.
+        /// Its name in lists: `dctcp`, `annulus(bbr)`, `custom(mine)`, `kernel(cubic)`.
         impl fmt::Display for Config {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 match self {
                     Self::Annulus(params) => write!(f, "annulus({})", params.end_to_end),
                     Self::Custom(params) => write!(f, "custom({})", params.name),
+                    Self::Kernel(params) => write!(f, "kernel({})", params.name),
                     built_in => f.write_str(built_in.name()),
                 }
             }
         }
 
         /// Names in scenarios of all that [`ALGORITHMS`] describes.
-        pub const NAMES: &[&str] = &[$(stringify!($name),)+ "annulus", "custom"];
+        pub const NAMES: &[&str] = &[$(stringify!($name),)+ "annulus", "custom", "kernel"];
 
-        /// All registered algorithms, and `annulus` and `custom` at the end.
+        /// All registered algorithms, and `annulus`, `custom` and `kernel` at the end.
         pub const ALGORITHMS: &[Entry] = &[
             $(Entry {
                 name: stringify!($name),
@@ -309,6 +337,13 @@ macro_rules! registry {
                 source: custom::SOURCE,
                 inside: &[],
                 about: crate::module_docs!("custom/mod.rs"),
+            },
+            Entry {
+                name: "kernel",
+                summary: kernel::SUMMARY,
+                source: kernel::SOURCE,
+                inside: &[],
+                about: crate::module_docs!("kernel.rs"),
             },
         ];
     };

@@ -2,6 +2,7 @@
 
 mod agenda;
 mod arrivals;
+mod client;
 mod connections;
 mod dependents;
 mod external;
@@ -31,6 +32,7 @@ use narrows_proto::units::{BitRate, Span, Time};
 
 use self::agenda::Agenda;
 pub(crate) use self::agenda::Wake;
+pub use self::client::Client;
 use self::connections::Ends;
 pub use self::external::Injected;
 use self::external::Outside;

@@ -51,6 +51,8 @@ pub struct Document {
     profiles: bool,
     /// Makers of controls that are not built in, by the names the text has for them.
     makers: BTreeMap<String, Arc<dyn Maker>>,
+    /// It may have controls of a kernel.
+    kernel: bool,
 }
 
 impl Document {
@@ -102,6 +104,7 @@ impl Document {
             schema: None,
             profiles: false,
             makers: BTreeMap::new(),
+            kernel: false,
         };
         document.build()?;
         Ok(document)
@@ -200,6 +203,16 @@ impl Document {
     /// From now on, `cc = { custom = { name = "…" } }` with this name is what `maker` makes.
     pub fn attach(&mut self, name: impl Into<String>, maker: Arc<dyn Maker>) {
         self.makers.insert(name.into(), maker);
+    }
+
+    /// From now on, `cc = { kernel = "…" }` is allowed: there will be a kernel.
+    pub fn attach_kernel(&mut self) {
+        self.kernel = true;
+    }
+
+    /// There will be a kernel.
+    pub(crate) fn has_kernel(&self) -> bool {
+        self.kernel
     }
 
     /// Makers of controls that are not built in, by name.

@@ -2,7 +2,7 @@
 
 use narrows_proto::units::{Bytes, Span, Time};
 use narrows_sim::traffic::{FlowSpec, GeneratorKind};
-use narrows_sim::{HostId, Paths};
+use narrows_sim::{FlowId, HostId, Paths};
 
 use super::Plan;
 
@@ -16,13 +16,64 @@ const PACKET: f64 = 1538.0;
 const NODE: f64 = 10.0;
 const FLOW: f64 = 5.0;
 
+/// Bytes that a flow offers in the simulated time, for itself and for others that it stands for.
+struct Demand {
+    flow: FlowId,
+    bytes: f64,
+}
+
 /// Packet-hops that are to be expected: bytes offered to each link in the simulated time, no more than it carries.
 pub(super) fn estimate(plan: &Plan) -> f64 {
-    let (network, traffic, end, seed) = (&plan.network, &plan.traffic, plan.stop.at, plan.scenario.seed);
-    let topology = &network.topology;
-    let rates = topology.host_rates();
+    let topology = &plan.network.topology;
+    let paths = Paths::new(topology, plan.network.routing, plan.scenario.seed);
+    let offered = offered(plan, &paths, &demands(plan));
+    let carried = offered.into_iter().zip(capacities(plan)).map(|(offered, capacity)| offered.min(capacity));
+    let set_up = NODE * topology.nodes().len() as f64 + FLOW * plan.expected_flows();
+    carried.sum::<f64>() / packet(plan) * (1.0 + BACK) + set_up
+}
+
+/// Packets per second of simulated time that reach their hosts, of groups that count: what the links on their way leave of what they
+/// offer, and what goes back.
+pub(super) fn arrivals(plan: &Plan, counts: &dyn Fn(usize) -> bool) -> f64 {
+    let (network, flows) = (&plan.network, &plan.traffic.flows);
+    let paths = Paths::new(&network.topology, network.routing, plan.scenario.seed);
+    let demands = demands(plan);
+    let offered = offered(plan, &paths, &demands);
+    let left: Vec<_> = capacities(plan).zip(offered).map(|(capacity, offered)| capacity / offered).collect();
+    let arrives = |Demand { flow, bytes }: &Demand| {
+        let spec = &flows[flow.index()];
+        let way = paths.path(*flow, spec.from, spec.to).filter(|_| counts(spec.group.index()))?;
+        Some(bytes * way.iter().map(|link| left[link.index()]).fold(1.0, f64::min))
+    };
+    let bytes: f64 = demands.iter().filter_map(arrives).sum();
+    bytes / packet(plan) * (1.0 + BACK) / plan.stop.at.as_secs_f64()
+}
+
+/// Bytes of packets of an ordinary size, on the wire.
+fn packet(plan: &Plan) -> f64 {
+    let largest = plan.traffic.groups.iter().map(|group| group.largest_packet()).max();
+    largest.filter(|size| *size > Bytes::ZERO).map_or(PACKET, |size| size.get() as f64)
+}
+
+/// By link: bytes offered in the simulated time.
+fn offered(plan: &Plan, paths: &Paths<'_>, demands: &[Demand]) -> Vec<f64> {
+    paths.spread(demands.iter().map(|Demand { flow, bytes }| {
+        let spec = &plan.traffic.flows[flow.index()];
+        (spec.from, spec.to, *bytes)
+    }))
+}
+
+/// By link: bytes that it carries in the simulated time.
+fn capacities(plan: &Plan) -> impl Iterator<Item = f64> {
+    let duration = plan.stop.at.as_secs_f64();
+    plan.network.topology.links().iter().map(move |link| link.wire.rate.as_f64() / 8.0 * duration)
+}
+
+/// The offers of all flows, or of a sample of them.
+fn demands(plan: &Plan) -> Vec<Demand> {
+    let (traffic, end) = (&plan.traffic, plan.stop.at);
+    let rates = plan.network.topology.host_rates();
     let sends = |from: HostId, span: Span| rates[from.index()].as_f64() / 8.0 * span.as_secs_f64();
-    let paths = Paths::new(topology, network.routing, seed);
     let step = traffic.flows.len().div_ceil(LOOKED_AT).max(1);
     // A flow that waits for others starts some time.
     let starts = |flow: &FlowSpec| if flow.start == Time::NEVER { Time::ZERO } else { flow.start };
@@ -38,16 +89,15 @@ pub(super) fn estimate(plan: &Plan) -> f64 {
                 let each = size * 8.0 / rates[first.from.index()].as_f64() + think.mean().as_secs_f64();
                 let all = (size * span.as_secs_f64() / each).min(sends(first.from, span));
                 let shown = flows.iter().step_by(flows.len().div_ceil(16).max(1));
-                let share = all / shown.len() as f64;
-                let demand = |flow: &FlowSpec| (flow.from, flow.to, share);
-                demands.extend(shown.map(|flow| demand(&traffic.flows[flow.index()])));
+                let bytes = all / shown.len() as f64;
+                demands.extend(shown.map(|flow| Demand { flow: *flow, bytes }));
             }
             GeneratorKind::OnOff { flow, on, off } => {
                 generated[flow.index()] = true;
-                let flow = traffic.flows[flow.index()];
                 let (on, off) = (on.mean().as_secs_f64(), off.mean().as_secs_f64());
                 let busy = if on + off > 0.0 { on / (on + off) } else { 1.0 };
-                demands.push((flow.from, flow.to, busy * sends(flow.from, span)));
+                let bytes = busy * sends(traffic.flows[flow.index()].from, span);
+                demands.push(Demand { flow: *flow, bytes });
             }
         }
     }
@@ -55,18 +105,13 @@ pub(super) fn estimate(plan: &Plan) -> f64 {
     let stands_for: Vec<_> =
         plan.groups.iter().map(|group| group.expected_flows() / group.flows.len() as f64).collect();
     let planned = traffic.flows.iter().enumerate().filter(|(number, _)| !generated[*number]);
-    for (_, flow) in planned.step_by(step) {
+    for (number, flow) in planned.step_by(step) {
         let most = sends(flow.from, end.saturating_since(starts(flow)));
         let each = step as f64 * stands_for[flow.group.index()];
-        demands.push((flow.from, flow.to, each * (flow.size.get() as f64).min(most)));
+        let bytes = each * (flow.size.get() as f64).min(most);
+        demands.push(Demand { flow: FlowId(number as u32), bytes });
     }
-    let largest = traffic.groups.iter().map(|group| group.largest_packet()).max();
-    let packet = largest.filter(|size| *size > Bytes::ZERO).map_or(PACKET, |size| size.get() as f64);
-    let duration = end.as_secs_f64();
-    let carried = paths.spread(demands).into_iter().zip(topology.links());
-    let carried: f64 = carried.map(|(bytes, link)| bytes.min(link.wire.rate.as_f64() / 8.0 * duration)).sum();
-    let set_up = NODE * topology.nodes().len() as f64 + FLOW * plan.expected_flows();
-    carried / packet * (1.0 + BACK) + set_up
+    demands
 }
 
 #[cfg(test)]
@@ -94,6 +139,27 @@ mod tests {
             let ratio = plan.cost() / hops;
             assert!((0.2..5.0).contains(&ratio), "{template}: {} expected, {hops} came", plan.cost());
         }
+    }
+
+    #[test]
+    fn what_arrives_is_what_the_narrowest_link_leaves() {
+        let text = r#"
+            version = 2
+            name = "arrivals"
+            stop = { after = "1 s" }
+            topology.dumbbell = { hosts = 2, host_rate = "1 Gb/s", bottleneck_rate = "100 Mb/s", host_delay = "1 us", bottleneck_delay = "1 ms" }
+            switches.default = { buffer = { size = "1 MB", sharing = "complete" } }
+            [[traffic]]
+            name = "bulk"
+            pattern = { long_lived = { flows = 2 } }
+            cc = { cubic = {} }
+        "#;
+        let plan = Plan::new(crate::document::Document::parse("arrivals.toml", text, "").unwrap()).unwrap();
+        // 100 Mb/s in packets of 1538 B, and half as many back.
+        let expected = 1e8 / 8.0 / 1538.0 * 1.5;
+        let found = plan.arrivals(&|_| true);
+        assert!((found / expected - 1.0).abs() < 0.01, "{found} for {expected}");
+        assert_eq!(plan.arrivals(&|_| false), 0.0);
     }
 
     #[test]

@@ -239,6 +239,11 @@ impl Plan {
         memory::estimate(self, threads as u64).saturating_add(Bytes::new(inputs))
     }
 
+    /// Estimated number of packets that reach hosts per simulated second, of the traffic groups that `counts` says yes to.
+    pub fn arrivals(&self, counts: &dyn Fn(usize) -> bool) -> f64 {
+        cost::arrivals(self, counts)
+    }
+
     /// Estimated work of the run: roughly the packet-hops that are to be expected.
     pub fn cost(&self) -> f64 {
         cost::estimate(self)

@@ -251,8 +251,13 @@ fn about(entry: &registry::Entry) -> String {
     about.trim_end().to_owned()
 }
 
-/// Settings with those alone that must not be left out: `{}`, `{ end_to_end = … }`.
+/// Settings with those alone that must not be left out: `{}`, `{ end_to_end = … }`; an example of those that need no table.
 fn least(settings: &[String]) -> String {
+    let mut examples =
+        settings.iter().filter_map(|name| Scenario::schema()["$defs"][name]["examples"].get(0));
+    if let Some(example) = examples.next() {
+        return example.to_string();
+    }
     let definitions = settings.iter().map(|name| &Scenario::schema()["$defs"][name]["required"]);
     let required = definitions.filter_map(Value::as_array).flatten().filter_map(Value::as_str);
     let required: Vec<_> = required.map(|setting| format!("{setting} = …")).collect();
@@ -367,6 +372,7 @@ mod tests {
         assert_eq!(place("dctcp"), "cc = { dctcp = {} }");
         assert_eq!(place("annulus"), "cc = { annulus = { end_to_end = … } }");
         assert_eq!(place("custom"), "cc = { custom = { name = … } }");
+        assert_eq!(place("kernel"), "cc = { kernel = \"cubic\" }");
     }
 
     #[test]

@@ -38,7 +38,7 @@ pub use ours::Contents;
 pub(crate) use outline::{Outline, Queues};
 pub use output::Output;
 pub(crate) use parquet_file::{TableReader, TableWriter};
-pub use real::{Lateness, Measured, RealHosts};
+pub use real::{Lateness, Measured, PROGRAMS, RealHosts, RealProgram};
 pub use rpcs::RpcRow;
 pub(crate) use staged::make_readable;
 pub use staged::{Staged, cannot_write};

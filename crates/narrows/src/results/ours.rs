@@ -1,7 +1,7 @@
 //! Folders that Narrows wrote, recognized by what is in them. Only these are ever replaced.
 //!
 //! ```text
-//! a run            run.json, scenario.toml, tables, report.html, what trace and export put there, qlog/, inputs/NAME; cell.json in a sweep
+//! a run            run.json, scenario.toml, tables, report.html, what trace and export put there, qlog/, inputs/NAME, programs/*.txt; cell.json in a sweep
 //! several seeds    report.html, seed-N/ (runs)
 //! a comparison     compare.json, report.html, NAME/ (several seeds each); twin.json of a twin
 //! a reproduction   claims.json, measured.json, report.html, report.md, scenarios/NAME.toml
@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::columns::TableInfo;
+use super::real::PROGRAMS;
 use super::staging::{PREFIX, seize};
 use super::stored::{COMPARISON, TWIN};
 use crate::inputs::INPUTS;
@@ -149,6 +150,7 @@ impl Kind {
         match (self, name) {
             (Self::Run, "qlog") => Some(Self::Qlog),
             (Self::Run, INPUTS) => Some(Self::Inputs),
+            (Self::Run, PROGRAMS) => Some(Self::Files(".txt")),
             (Self::Sweep, INPUTS) => Some(Self::Hashes),
             (Self::Hashes, _) if is_hash(name) => Some(Self::Files("")),
             (Self::Seeds, _) if is_seed(name) => Some(Self::Run),

@@ -1,5 +1,6 @@
 //! Folders of results: all of it or nothing.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use super::flush::flush;
@@ -46,6 +47,16 @@ impl Output {
             std::fs::write(folder.join(name), content)
         };
         write().map_err(|error| self.failed(name, &error).into())
+    }
+
+    /// Makes a file in the subfolder `within` (empty: the folder itself), for what comes while something goes on.
+    ///
+    /// # Errors
+    /// If it cannot be made.
+    pub fn create(&self, within: &str, name: &str) -> Checked<File> {
+        let folder = self.staged.path().join(within);
+        let create = || std::fs::create_dir_all(&folder).and_then(|()| File::create(folder.join(name)));
+        create().map_err(|error| self.failed(name, &error).into())
     }
 
     /// Puts the folder in its place, when all of its files are on the disk.

@@ -7,6 +7,9 @@ use serde_json::{Map, Value, json};
 
 use crate::diagnostic::{Code, Diagnostic};
 
+/// Folder of a run with what programs of the user have printed.
+pub const PROGRAMS: &str = "programs";
+
 /// The part of a run that happened on real hosts.
 #[derive(Clone, Debug)]
 pub struct RealHosts {
@@ -18,8 +21,23 @@ pub struct RealHosts {
     pub scale: f64,
     /// Lateness of packets.
     pub lateness: Lateness,
+    /// Time of a processor that the fabric took for each packet delivered.
+    pub cost: Span,
     /// Settings of the scenario that the kernel does not have, and what it does instead.
     pub differences: Vec<String>,
+    /// Programs of the user.
+    pub programs: Vec<RealProgram>,
+}
+
+/// A program of the user on a real host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RealProgram {
+    /// Name of the host.
+    pub host: String,
+    /// The program, as it was written; none if it was a shell at the terminal.
+    pub command: Option<String>,
+    /// Its end: an exit status, a signal, or that of the run.
+    pub end: String,
 }
 
 /// Lateness of what was delivered to real hosts, in time of the clock.
@@ -73,6 +91,7 @@ impl RealHosts {
     pub(super) fn to_json(&self) -> Value {
         let Lateness { deliveries, median, p99, max, bound } = self.lateness;
         let control = |(group, control): &(String, String)| (group.clone(), json!(control));
+        let program = |program: &RealProgram| json!({ "host": program.host, "command": program.command, "end": program.end });
         json!({
             "kernel": self.kernel,
             "controls": self.controls.iter().map(control).collect::<Map<_, _>>(),
@@ -82,8 +101,10 @@ impl RealHosts {
             "lateness_p99_ps": p99.as_ps(),
             "lateness_max_ps": max.as_ps(),
             "lateness_bound_ps": bound.as_ps(),
+            "cost_per_packet_ps": self.cost.as_ps(),
             "void": self.lateness.is_void(),
             "differences": self.differences,
+            "programs": self.programs.iter().map(program).collect::<Vec<_>>(),
         })
     }
 }

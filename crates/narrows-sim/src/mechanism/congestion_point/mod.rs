@@ -116,6 +116,10 @@ impl CongestionPoints {
     ) -> Option<(Packet, Signal)> {
         let cnm = self.sample(number, packet, waiting)?;
         let source = world.shared.flows[packet.flow().index()].from;
+        // What goes back to the source (a live host's acknowledgment) is nothing that the source sends.
+        if packet.to() == source {
+            return None;
+        }
         let message = || (self.message(&cnm, packet, source), cnm.signal);
         self.reaches(source).then(message)
     }

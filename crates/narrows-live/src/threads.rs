@@ -1,0 +1,142 @@
+//! Threads of a live run: the fabric, the traffic, and one for each program of the user.
+
+use std::io;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{self, ScopedJoinHandle};
+
+use narrows::diagnostic::{Code, Diagnostic};
+use narrows::plan::Plan;
+use narrows::results::RealProgram;
+use narrows_proto::units::{Span, Time};
+use narrows_sim::observe::WindowRow;
+use narrows_sim::{FlowRecord, RecordedSession, Sampled};
+
+use crate::assignment::Assignment;
+use crate::clock::Clock;
+use crate::fabric::{self, Fabric, Noticed};
+use crate::host::RealHost;
+use crate::program::{self, Programs, Waiting};
+use crate::sockets::Sockets;
+use crate::sys;
+use crate::ways::Ways;
+
+/// All that the threads share.
+pub(crate) struct Threads<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) hosts: &'a [RealHost],
+    pub(crate) ways: &'a Ways,
+    pub(crate) assignment: &'a Assignment,
+    pub(crate) scale: f64,
+    pub(crate) bound: Span,
+}
+
+/// Flows, what was sampled of them, and windows.
+type Measured = (Vec<FlowRecord>, Sampled, Vec<WindowRow>);
+
+/// Results of all of them.
+pub(crate) struct Ran {
+    pub(crate) measured: Measured,
+    pub(crate) noticed: Noticed,
+    pub(crate) ended: Vec<RealProgram>,
+    /// Nobody broke off.
+    pub(crate) complete: bool,
+}
+
+/// Flags by which one ends the others.
+#[derive(Default)]
+struct Ends {
+    /// There is no traffic any more.
+    over: AtomicBool,
+    /// There is no fabric any more.
+    stop: AtomicBool,
+    programs: Programs,
+}
+
+impl Threads<'_> {
+    /// Runs until the traffic is over, `progress` breaks off, or a shell is left.
+    pub(crate) fn run(
+        &self,
+        session: &mut RecordedSession,
+        programs: Vec<Waiting<'_>>,
+        progress: &mut (dyn FnMut(Time) -> ControlFlow<()> + Send),
+    ) -> Result<Ran, Diagnostic> {
+        let (ends, mut complete) = (Ends::default(), true);
+        ends.programs.begin(programs.len());
+        let (ends, mut goes_on) = (&ends, |now| {
+            if ends.over.load(Ordering::Relaxed) {
+                return ControlFlow::Break(());
+            }
+            let goes_on = progress(now);
+            complete &= goes_on.is_continue();
+            goes_on
+        });
+        let (measured, noticed, ended) = thread::scope(|scope| -> Result<_, Diagnostic> {
+            let (ready, is_ready) = channel();
+            let (begins, begin): (Vec<_>, Vec<_>) = programs.iter().map(|_| channel()).unzip();
+            let run = |(waiting, begin): (Waiting<'_>, _)| {
+                waiting.run(&begin, &ends.programs, &|| !ends.over.load(Ordering::Relaxed))
+            };
+            let programs = programs.into_iter().zip(begin);
+            let running: Vec<_> = programs.map(|one| scope.spawn(move || run(one))).collect();
+            let traffic = scope.spawn(|| self.traffic(ends, ready, begins));
+            // A thread of its own: it goes before all others, which what follows need not.
+            let fabric = scope.spawn(|| self.fabric(ends, is_ready, session, &mut goes_on));
+            let (fabric, traffic) = (join(fabric), join(traffic));
+            let measured = traffic.map_err(|error| sockets_failed(&error))?;
+            let noticed = fabric.map_err(|error| fabric::failed(&error))?;
+            let ended = running.into_iter().map(join).collect::<Result<_, _>>();
+            let ended = ended.map_err(|error| program::failed(&error))?;
+            Ok((measured, noticed.expect("the traffic began"), ended))
+        })?;
+        Ok(Ran { measured, noticed, ended, complete })
+    }
+
+    fn traffic(&self, ends: &Ends, ready: Sender<Clock>, begin: Vec<Sender<()>>) -> io::Result<Measured> {
+        let _over = OnDrop(&ends.over);
+        let (ready, begin) = (ready, begin);
+        let Self { plan, hosts, ways, assignment, scale, .. } = *self;
+        let mut sockets = Sockets::open(plan, hosts, ways, &assignment.controls, scale)?;
+        let _ = ready.send(sockets.start());
+        begin.iter().for_each(|begin| begin.send(()).unwrap_or_default());
+        let goes_on = || !ends.stop.load(Ordering::Relaxed) && !ends.programs.are_left();
+        sockets.run(&goes_on, &|| !ends.programs.are_over())?;
+        Ok(sockets.finish())
+    }
+
+    /// None if the traffic did not begin.
+    fn fabric(
+        &self,
+        ends: &Ends,
+        is_ready: Receiver<Clock>,
+        session: &mut RecordedSession,
+        goes_on: &mut dyn FnMut(Time) -> ControlFlow<()>,
+    ) -> io::Result<Option<Noticed>> {
+        let _stop = OnDrop(&ends.stop);
+        let is_ready = is_ready;
+        let Ok(clock) = is_ready.recv() else { return Ok(None) };
+        // Without the right to go first, lateness says what that costs.
+        let _ = sys::go_first();
+        let mut fabric = Fabric::new(session, self.hosts, self.ways, clock, self.assignment.sizes)?;
+        fabric.run(goes_on)?;
+        Ok(Some(fabric.finish(self.bound)))
+    }
+}
+
+/// Tells other threads that this one is over, however it ends.
+struct OnDrop<'a>(&'a AtomicBool);
+
+impl Drop for OnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+fn join<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+fn sockets_failed(error: &io::Error) -> Diagnostic {
+    Diagnostic::error(Code::NoLiveMachine, format!("the sockets of real hosts do not work: {error}"))
+}
