@@ -44,6 +44,8 @@ def page(topic: dict, snippet: str, full_schema: dict) -> str:
     runs = "A complete scenario; save it and `narrows run` it."
     if snippets.is_for_programs(snippet):
         runs = "A scenario for a program that attaches the control; the command `narrows` cannot run it."
+    if snippets.is_for_real_hosts(snippet):
+        runs = "A scenario for real hosts; save it and `narrows live` it."
     text += f"\n## A scenario\n\n{runs}\n\n```toml\n{snippet}```\n"
     if topic["settings"]:
         text += "\n## Settings\n"

@@ -18,6 +18,11 @@ def is_for_programs(scenario: str) -> bool:
     return re.search(r"\bcustom = \{ name = ", scenario) is not None
 
 
+def is_for_real_hosts(scenario: str) -> bool:
+    """It has a control of the kernel, which nothing simulated has."""
+    return re.search(r"\bcc = \{ kernel = ", scenario) is not None
+
+
 def is_sweep(shown: str) -> bool:
     """It is a sweep or a part of one, not a scenario."""
     return re.search(r"^\[(grid|until)\b", shown, re.MULTILINE) is not None

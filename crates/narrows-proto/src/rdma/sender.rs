@@ -366,8 +366,8 @@ impl Sender {
 
     /// Reports to the controller what was delivered.
     fn digest(&mut self, now: Time, frame: &AckFrame, tally: &Tally, newest: &Sent, inflight_before: Bytes) {
-        let (delivery, round_start) =
-            self.delivery.on_ack(now, tally.acked, newest, self.rtt.min(), self.board.lost());
+        let lost = self.board.lost();
+        let (delivery, round_start) = self.delivery.on_ack(now, tally.acked, newest, self.rtt.min(), lost);
         if round_start {
             self.limited = [false, self.limited[0]];
         }
@@ -383,7 +383,7 @@ impl Sender {
             inflight_before,
             sent: Bytes::new(self.board.next()) + self.stats.retransmitted,
             delivered: self.delivery.delivered(),
-            lost: self.board.lost(),
+            lost,
             delivery,
             round_start,
             cwnd_limited: self.limited[0] || self.limited[1],

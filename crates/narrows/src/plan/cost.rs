@@ -151,7 +151,7 @@ mod tests {
             switches.default = { buffer = { size = "1 MB", sharing = "complete" } }
             [[traffic]]
             name = "bulk"
-            pattern = { long_lived = { flows = 2 } }
+            pattern = { long_lived = { flows = 2, from = 'left/*', to = 'right/*' } }
             cc = { cubic = {} }
         "#;
         let plan = Plan::new(crate::document::Document::parse("arrivals.toml", text, "").unwrap()).unwrap();

@@ -235,7 +235,14 @@ fn scenarios() -> Vec<Document> {
     let mut names: Vec<_> = names.map(|name| name.to_string_lossy().into_owned()).collect();
     names.sort();
     // Fragments are no scenarios, and nobody attaches a control here.
-    let others = ["fragment.toml", "fragment-sweep.toml", "control.toml", "control-custom.toml"];
+    // Nothing simulated has a control of the kernel.
+    let others = [
+        "fragment.toml",
+        "fragment-sweep.toml",
+        "control.toml",
+        "control-custom.toml",
+        "control-kernel.toml",
+    ];
     let examples = names.iter().filter(|name| name.ends_with(".toml") && !others.contains(&name.as_str()));
     documents.extend(examples.map(|name| snippet(name)));
     let plain = |control: &&Entry| !names.contains(&format!("control-{}.toml", control.name));
