@@ -209,6 +209,12 @@ impl Path {
         on_wire.scaled(self.mss.as_f64() / self.packet.as_f64())
     }
 
+    /// Segments that offload lets leave in one piece at this pacing rate, if bursts leave at once.
+    pub(crate) fn burst(&self, pacing: Option<BitRate>) -> Option<u64> {
+        let offload = self.offload?;
+        Some(pacing.map_or(offload.least, |rate| offload.segments(self.payload(rate), self.mss)))
+    }
+
     /// The rate on the wire at which full segments carry `payload` bits per second.
     pub fn on_wire(&self, payload: BitRate) -> BitRate {
         payload.scaled(self.packet.as_f64() / self.mss.as_f64())

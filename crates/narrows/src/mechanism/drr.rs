@@ -7,7 +7,6 @@ use narrows_sim::switch::{Marking, SwitchConfig};
 use super::{Declare, Entry, Mechanism, kept_queues};
 use crate::counters::Of::Ports;
 use crate::counters::{Counter, Counters};
-use crate::diagnostic::{Code, Diagnostic};
 use crate::plan::{Checker, Plan};
 use crate::scenario::Switch;
 
@@ -33,10 +32,7 @@ impl Mechanism for Home {
 
     fn check_switch(&self, path: &str, switch: &Switch, checker: &mut Checker<'_>) {
         let Some(drr) = &switch.drr else { return };
-        if let Err(error) = drr.check(&mut Ranges::default()) {
-            let path = format!("{path}.drr.{}", error.setting);
-            checker.error(&path, Diagnostic::error(Code::OutOfRange, error.to_string()));
-        }
+        checker.in_range(&format!("{path}.drr"), drr.check(&mut Ranges::default()));
         // They would take the sojourn times of several queues for those of one: that is what `fq_codel` is for.
         let refused = |marking: &Marking| matches!(marking, Marking::Codel(_) | Marking::Pie(_));
         kept_queues::check(path, "drr", switch, refused, checker);

@@ -8,7 +8,6 @@ use narrows_sim::switch::{Marking, SwitchConfig};
 use super::{Declare, Entry, Layout, Mechanism, delay_target, kept_queues};
 use crate::counters::Of::Ports;
 use crate::counters::{Counter, Counters};
-use crate::diagnostic::{Code, Diagnostic};
 use crate::plan::{Checker, Plan};
 use crate::scenario::Switch;
 
@@ -34,10 +33,7 @@ impl Mechanism for Home {
 
     fn check_switch(&self, path: &str, switch: &Switch, checker: &mut Checker<'_>) {
         let Some(dualpi2) = &switch.dualpi2 else { return };
-        if let Err(error) = dualpi2.check(&mut Ranges::default()) {
-            let path = format!("{path}.dualpi2.{}", error.setting);
-            checker.error(&path, Diagnostic::error(Code::OutOfRange, error.to_string()));
-        }
+        checker.in_range(&format!("{path}.dualpi2"), dualpi2.check(&mut Ranges::default()));
         kept_queues::check(path, "dualpi2", switch, |marking| *marking != Marking::Off, checker);
     }
 

@@ -9,7 +9,6 @@ use narrows_sim::switch::{Marking, SwitchConfig};
 use super::{Declare, Entry, Layout, Mechanism, delay_target, kept_queues};
 use crate::counters::Of::Ports;
 use crate::counters::{Counter, Counters};
-use crate::diagnostic::{Code, Diagnostic};
 use crate::plan::{Checker, Plan};
 use crate::scenario::Switch;
 
@@ -35,10 +34,7 @@ impl Mechanism for Home {
 
     fn check_switch(&self, path: &str, switch: &Switch, checker: &mut Checker<'_>) {
         let Some(fq_codel) = &switch.fq_codel else { return };
-        if let Err(error) = fq_codel.check(&mut Ranges::default()) {
-            let path = format!("{path}.fq_codel.{}", error.setting);
-            checker.error(&path, Diagnostic::error(Code::OutOfRange, error.to_string()));
-        }
+        checker.in_range(&format!("{path}.fq_codel"), fq_codel.check(&mut Ranges::default()));
         kept_queues::check(path, "fq_codel", switch, |marking| *marking != Marking::Off, checker);
     }
 

@@ -89,10 +89,8 @@ pub(crate) fn reaction(
         checker.error("reaction_points.rule", Diagnostic::error(Code::Conflict, message));
     }
     let slowest = network.topology.host_rates().into_iter().min();
-    if let Err(error) = points.rule.check(slowest, &mut Ranges::default()) {
-        let path = format!("reaction_points.rule.{name}.{}", error.setting);
-        checker.error(&path, Diagnostic::error(Code::OutOfRange, error.to_string()));
-    }
+    let rule = format!("reaction_points.rule.{name}");
+    checker.in_range(&rule, points.rule.check(slowest, &mut Ranges::default()));
     let mut at = At(checker, "reaction_points".into());
     at.unless(points.limiters > 0, "limiters", "limiters = 0, expected at least 1");
     if let Some(mark) = points.mark {

@@ -8,7 +8,6 @@ use narrows_sim::switch::{Marking, Pie, SwitchConfig};
 use super::{Declare, Entry, Layout, Mechanism, delay_target};
 use crate::counters::Of::Ports;
 use crate::counters::{Counter, Counters};
-use crate::diagnostic::{Code, Diagnostic};
 use crate::plan::{Checker, Plan};
 use crate::scenario::Switch;
 
@@ -30,10 +29,7 @@ impl Mechanism for Home {
 
     fn check_switch(&self, path: &str, switch: &Switch, checker: &mut Checker<'_>) {
         let Some(pie) = settings(&switch.marking) else { return };
-        if let Err(error) = pie.check(&mut Ranges::default()) {
-            let path = format!("{path}.marking.pie.{}", error.setting);
-            checker.error(&path, Diagnostic::error(Code::OutOfRange, error.to_string()));
-        }
+        checker.in_range(&format!("{path}.marking.pie"), pie.check(&mut Ranges::default()));
     }
 
     fn warn(&self, layout: &Layout<'_>, checker: &mut Checker<'_>) {

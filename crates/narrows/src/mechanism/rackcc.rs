@@ -85,16 +85,13 @@ impl Mechanism for Home {
 }
 
 fn check(path: &str, agent: &RackAgent, checker: &mut Checker<'_>) {
-    let mut at = At(checker, format!("{path}.rack_agent"));
     let ranges = &mut Ranges::default();
     for (table, checked) in
         [("jumboflow", agent.jumboflow.check(ranges)), ("receivers", agent.receivers.check(ranges))]
     {
-        if let Err(error) = checked {
-            let key = format!("{table}.{}", error.setting);
-            at.error(&key, Diagnostic::error(Code::OutOfRange, error.to_string()));
-        }
+        checker.in_range(&format!("{path}.rack_agent.{table}"), checked);
     }
+    let mut at = At(checker, format!("{path}.rack_agent"));
     let RackAgent { jumboflows, table, expiry, message_size, message_priority: priority, .. } = *agent;
     let message = format!("jumboflows = {jumboflows}, expected 1 to {MOST_JUMBOFLOWS}");
     at.unless((1..=MOST_JUMBOFLOWS).contains(&jumboflows), "jumboflows", &message);

@@ -1,5 +1,6 @@
 //! Mistakes of a scenario, collected so that one attempt shows all of them.
 
+use narrows_proto::cc::OutOfRange;
 use narrows_proto::units::Bytes;
 
 use super::limits::Limits;
@@ -46,6 +47,14 @@ impl<'a> Checker<'a> {
             Severity::Error => self.errors.push(diagnostic),
             Severity::Warning => self.warnings.push(diagnostic),
         }
+    }
+
+    /// Notes a setting out of its range, one of those at `path`. Whether all are in theirs.
+    pub(crate) fn in_range(&mut self, path: &str, checked: Result<(), OutOfRange>) -> bool {
+        let Err(error) = checked else { return true };
+        let diagnostic = Diagnostic::error(Code::OutOfRange, error.to_string());
+        self.error(&format!("{path}.{}", error.setting), diagnostic);
+        false
     }
 
     pub(super) fn rejection(mut self) -> Rejection {

@@ -18,10 +18,7 @@ const MOST_PAIRS: usize = 2_000;
 /// Refuses clocks that are no clocks, and hosts that take longer than the network.
 pub(super) fn check(network: &Network, paths: &Paths<'_>, traffic: &Traffic, checker: &mut Checker<'_>) {
     let Hosts::Real(hosts) = &network.hosts else { return };
-    if let Err(error) = hosts.check(&mut Ranges::default()) {
-        let path = format!("hosts.real.{}", error.setting);
-        checker.error(&path, Diagnostic::error(Code::OutOfRange, error.to_string()));
-    }
+    checker.in_range("hosts.real", hosts.check(&mut Ranges::default()));
     let most = hosts.processing.most(Span::ZERO);
     if most == Span::ZERO {
         return;

@@ -5,7 +5,7 @@ mod pairing;
 mod patterns;
 mod rpc;
 
-use narrows_proto::cc::{Config, Ecn, OutOfRange, Ranges, registry};
+use narrows_proto::cc::{Config, Ecn, Ranges, registry};
 use narrows_proto::datagram;
 use narrows_proto::stream::Endpoint;
 use narrows_proto::units::{BitRate, Bytes, Time};
@@ -129,14 +129,10 @@ fn transport(
     if checker.mistakes() > before {
         return None;
     }
-    if let Err(error) = cc.check(&mut Ranges::default()) {
-        checker.error(&format!("{path_of_cc}.{}.{}", cc.name(), error.setting), out_of_range(&error));
-    }
+    checker.in_range(&format!("{path_of_cc}.{}", cc.name()), cc.check(&mut Ranges::default()));
     let transport = match &group.rdma {
         Some(params) => {
-            if let Err(error) = params.check(&mut Ranges::default()) {
-                checker.error(&format!("{path}.rdma.{}", error.setting), out_of_range(&error));
-            }
+            checker.in_range(&format!("{path}.rdma"), params.check(&mut Ranges::default()));
             let transport = Transport::Rdma { params: params.clone(), cc: cc.clone() };
             if transport.has_queue_pairs() {
                 check_queue_pairs(&group.name, &transport, near_source.is_some(), &path, ground, checker);
@@ -149,9 +145,7 @@ fn transport(
                 let error = Diagnostic::error(Code::Conflict, message).help("add rdma = {} to this traffic");
                 checker.error(&path_of_cc, error);
             }
-            if let Err(error) = group.transport.check(&mut Ranges::default()) {
-                checker.error(&format!("{path}.transport.{}", error.setting), out_of_range(&error));
-            }
+            checker.in_range(&format!("{path}.transport"), group.transport.check(&mut Ranges::default()));
             if group.transport.l4s && cc.ecn() != Ecn::Accurate {
                 let message = format!(
                     "l4s = true, but {cc} is not notified of every mark: traffic \"{}\" is classic",
@@ -212,9 +206,8 @@ fn datagrams(
         }
     };
     if let Some(config) = &cc
-        && let Err(error) = config.check(&mut Ranges::default())
+        && !checker.in_range(&format!("{path}.cc.{}", config.name()), config.check(&mut Ranges::default()))
     {
-        checker.error(&format!("{path}.cc.{}.{}", config.name(), error.setting), out_of_range(&error));
         return None;
     }
     if group.rdma.is_some() {
@@ -228,15 +221,11 @@ fn datagrams(
             "socket_buffer" => format!("a datagram takes {}", params.packet_size()),
             _ => String::new(),
         };
-        let error = out_of_range(&error);
+        let error = Diagnostic::error(Code::OutOfRange, error.to_string());
         checker.error(&path, if help.is_empty() { error } else { error.help(help) });
         return None;
     }
     Some(Transport::Datagram { params, rate, cc })
-}
-
-fn out_of_range(error: &OutOfRange) -> Diagnostic {
-    Diagnostic::error(Code::OutOfRange, error.to_string())
 }
 
 /// Makes the flows of one group.

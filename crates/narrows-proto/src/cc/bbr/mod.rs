@@ -283,12 +283,7 @@ impl Model {
 
     /// Segments that leave the host in one piece (`bbr_tso_segs_goal` of Linux).
     fn quantum(&self) -> u64 {
-        let Self { params, path, pacing, .. } = self;
-        let of_offload = || {
-            let offload = path.offload?;
-            Some(pacing.map_or(offload.least, |rate| offload.segments(path.payload(rate), path.mss)))
-        };
-        params.send_quantum.or_else(of_offload).unwrap_or(1)
+        self.params.send_quantum.or_else(|| self.path.burst(self.pacing)).unwrap_or(1)
     }
 
     /// `gain` products of `rate`, and what it takes to use them.

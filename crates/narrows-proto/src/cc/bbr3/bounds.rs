@@ -20,7 +20,7 @@ pub(super) struct Bounds {
     restarts: bool,
     pub(super) loss_in_round: bool,
     /// Ranges lost in this round, and where the last one ends.
-    ranges: u32,
+    pub(super) ranges: u32,
     range_end: u64,
     undo: Option<Undo>,
 }
@@ -70,10 +70,6 @@ impl Bounds {
 
     pub(super) fn volume(&self) -> Bytes {
         self.inflight.unwrap_or(Bytes::MAX)
-    }
-
-    pub(super) fn ranges(&self) -> u32 {
-        self.ranges
     }
 
     /// Takes back what losses since [`Undo`] was noted have done.

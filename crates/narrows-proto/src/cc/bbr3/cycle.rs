@@ -3,7 +3,6 @@
 use super::super::Ack;
 use super::mode::Mode;
 use super::model::{Model, Sample};
-use super::probing::Feedback;
 use crate::units::{BitRate, Bytes, Time};
 
 impl Model {
@@ -60,23 +59,19 @@ impl Model {
 
     /// Acknowledgements say how much may be in flight. Returns whether a probe that had stopped early goes on.
     fn update_long_term(&mut self, ack: &Ack, sample: &Sample) -> bool {
-        match self.probing.feedback {
-            Feedback::Starting if self.round.began => self.probing.feedback = Feedback::Probed,
-            Feedback::Stopping if self.round.began => {
-                self.probing.samples = false;
-                self.probing.feedback = Feedback::None;
-                if self.mode.is_cycle() && !sample.app_limited {
-                    self.advance_bandwidth();
-                }
-                if self.mode.is_cycle() && self.probing.precautionary && !self.probing.too_high {
-                    self.start_refill();
-                    return true;
-                }
+        if self.probing.stopping && self.round.began {
+            self.probing.samples = false;
+            self.probing.stopping = false;
+            if self.mode.is_cycle() && !sample.app_limited {
+                self.advance_bandwidth();
             }
-            _ => {}
+            if self.mode.is_cycle() && self.probing.precautionary && !self.probing.too_high {
+                self.start_refill();
+                return true;
+            }
         }
         let marked = self.round.began && self.marks.rounds_full > 0;
-        if self.is_too_much(sample) || marked {
+        if self.is_too_much(sample.lost, sample.inflight) || marked {
             if self.probing.samples {
                 self.on_too_much(ack.now, sample.inflight, sample.app_limited);
             }

@@ -2,7 +2,7 @@
 
 use super::super::{Ack, LostSegment};
 use super::mode::Mode;
-use super::model::{Model, Sample, part_of};
+use super::model::{Model, part_of};
 use super::probing::inflight_at_loss;
 use crate::units::{Bytes, Time};
 
@@ -19,29 +19,24 @@ impl Model {
             return;
         }
         if !self.mode.is_probing() {
-            let marked = self.marks.cut.take();
-            if self.bounds.loss_in_round || marked.is_some() {
-                let bounds = &self.bounds;
-                let rate = bounds.rate.unwrap_or(self.bandwidth[0].max(self.bandwidth[1]));
-                let inflight = bounds.inflight.unwrap_or(self.cwnd);
-                let (mut lower, mut volume) = (rate, inflight);
-                if bounds.loss_in_round {
-                    lower = rate.scaled(self.params.beta).max(bounds.latest_rate);
-                    volume = part_of(inflight, self.params.beta).max(bounds.latest_inflight);
-                }
-                if let Some(kept) = marked {
-                    volume = volume.min(part_of(inflight, kept));
-                }
-                self.bounds.rate = if self.bounds.loss_in_round { Some(lower) } else { self.bounds.rate };
-                self.bounds.inflight = Some(volume);
+            let before = self.bounds.inflight.unwrap_or(self.cwnd);
+            if self.bounds.loss_in_round {
+                let rate = self.bounds.rate.unwrap_or(self.max_rate()).scaled(self.params.beta);
+                let volume = part_of(before, self.params.beta);
+                self.bounds.rate = Some(rate.max(self.bounds.latest_rate));
+                self.bounds.inflight = Some(volume.max(self.bounds.latest_inflight));
+            }
+            if let Some(kept) = self.marks.cut.take() {
+                let volume = self.bounds.inflight.unwrap_or(before);
+                self.bounds.inflight = Some(volume.min(part_of(before, kept)));
             }
         }
         self.bounds.loss_in_round = false;
     }
 
-    /// More of the flight of the newest segment was lost than may be.
-    pub(super) fn is_too_much(&self, sample: &Sample) -> bool {
-        sample.lost.as_f64() > sample.inflight.as_f64() * self.params.loss_threshold
+    /// More of a flight was lost than may be.
+    pub(super) fn is_too_much(&self, lost: Bytes, inflight: Bytes) -> bool {
+        lost.as_f64() > inflight.as_f64() * self.params.loss_threshold
     }
 
     pub(super) fn update_marks(&mut self, ack: &Ack) {
@@ -64,9 +59,9 @@ impl Model {
 
     /// A segment was lost: with it, more of its flight may be than may be.
     fn judge_lost(&mut self, now: Time, segment: &LostSegment) {
-        let threshold = self.params.loss_threshold;
-        if self.probing.samples && segment.lost.as_f64() > segment.inflight.as_f64() * threshold {
-            self.on_too_much(now, inflight_at_loss(segment, threshold), segment.app_limited);
+        if self.probing.samples && self.is_too_much(segment.lost, segment.inflight) {
+            let inflight = inflight_at_loss(segment, self.params.loss_threshold);
+            self.on_too_much(now, inflight, segment.app_limited);
         }
     }
 }

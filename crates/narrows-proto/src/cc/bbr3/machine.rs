@@ -22,8 +22,10 @@ impl Model {
 
     /// STARTUP ends when the pipe is full, or when too much was lost in a whole round of repair, or marked in two.
     pub(super) fn check_startup(&mut self, ack: &Ack, sample: &Sample) {
-        let ranges = self.bounds.ranges();
-        let lost = ack.in_recovery && ranges >= self.params.startup_losses && self.is_too_much(sample);
+        let ranges = self.bounds.ranges;
+        let lost = ack.in_recovery
+            && ranges >= self.params.startup_losses
+            && self.is_too_much(sample.lost, sample.inflight);
         let marked = self.marks.rounds_full >= 2;
         if !self.full.reached && (self.bounds.round_began && lost || marked) {
             self.full.reached = true;

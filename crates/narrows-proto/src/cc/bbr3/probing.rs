@@ -3,20 +3,6 @@
 use super::super::LostSegment;
 use crate::units::{Bytes, Span, Time};
 
-/// Data of a probe whose acknowledgements arrive.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) enum Feedback {
-    #[default]
-    None,
-    Refilling,
-    /// UP has begun.
-    Starting,
-    /// A round later: of UP itself.
-    Probed,
-    /// UP is over; a round later nothing more of it comes.
-    Stopping,
-}
-
 #[derive(Clone, Debug, Default)]
 pub(super) struct Probing {
     /// When DOWN began, and how long to wait since.
@@ -24,7 +10,8 @@ pub(super) struct Probing {
     pub(super) wait: Span,
     /// Rounds since then.
     pub(super) rounds: u64,
-    pub(super) feedback: Feedback,
+    /// Nothing more of a probe is sent; a round later nothing more of it comes.
+    pub(super) stopping: bool,
     /// Data acknowledged or lost now was sent while probing, and nothing of it was too much so far.
     pub(super) samples: bool,
     /// Rounds of UP, bytes acknowledged towards the next segment more, and how many it takes.
@@ -48,18 +35,18 @@ impl Probing {
 
     /// No more of a probe is sent.
     pub(super) fn stop(&mut self) {
-        self.feedback = Feedback::Stopping;
+        self.stopping = true;
     }
 
     pub(super) fn refill(&mut self) {
         self.up_rounds = 0;
         self.up_acked = Bytes::ZERO;
         self.precautionary = false;
-        self.feedback = Feedback::Refilling;
+        self.stopping = false;
     }
 
     pub(super) fn begin(&mut self, cwnd: Bytes, mss: Bytes) {
-        self.feedback = Feedback::Starting;
+        self.stopping = false;
         self.steepen(cwnd, mss);
     }
 
