@@ -1,3 +1,5 @@
+use std::ops::ControlFlow;
+
 use narrows_proto::units::Time;
 
 use crate::packet::{Packet, Parcel, Trailers};
@@ -26,7 +28,7 @@ impl<T: Copy + Default> Ring<T> {
         }
         let place = self.place(self.len);
         self.slots[place] = element;
-        self.len += 1;
+        self.len = self.len.wrapping_add(1);
     }
 
     /// Index of the element `offset` places behind the first.
@@ -57,6 +59,14 @@ impl<T: Copy + Default> Ring<T> {
     #[inline(always)]
     pub(crate) fn get(&self, offset: u32) -> Option<&T> {
         if offset < self.len { Some(&self.slots[self.place(offset)]) } else { None }
+    }
+
+    /// All elements, front first: up to the end of the memory, and from its beginning.
+    #[inline(always)]
+    fn pieces(&self) -> (&[T], &[T]) {
+        let (around, from_head) = self.slots.split_at(self.place(0).min(self.slots.len()));
+        let first = (self.len as usize).min(from_head.len());
+        (&from_head[..first], &around[..self.len as usize - first])
     }
 
     /// The last element.
@@ -120,25 +130,23 @@ impl Ring<Packet> {
     /// Moves all packets that arrive before `until` to `list`, each with its trailers behind it. Returns when the next one arrives.
     #[inline(always)]
     pub(crate) fn take_before(&mut self, until: Time, list: &mut Vec<Packet>) -> Time {
-        let mut taken = 0;
-        let next = loop {
-            if taken == self.len {
-                break Time::NEVER;
+        let (before, mut trailers) = (list.len(), 0);
+        let (first, second) = self.pieces();
+        let next = first.iter().chain(second).try_for_each(|slot| {
+            if trailers > 0 {
+                trailers -= 1;
+            } else if slot.at() >= until {
+                return ControlFlow::Break(slot.at());
+            } else {
+                trailers = slot.trailers();
             }
-            let packet = self.slots[self.place(taken)];
-            if packet.at() >= until {
-                break packet.at();
-            }
-            list.push(packet);
-            taken += 1;
-            for _ in 0..packet.trailers() {
-                list.push(self.slots[self.place(taken)]);
-                taken += 1;
-            }
-        };
-        self.len -= taken;
-        self.head = if self.len == 0 { 0 } else { self.head.wrapping_add(taken) };
-        next
+            list.push(*slot);
+            ControlFlow::Continue(())
+        });
+        let taken = list.len() - before;
+        self.len -= taken as u32;
+        self.head = if self.len == 0 { 0 } else { self.head.wrapping_add(taken as u32) };
+        next.break_value().unwrap_or(Time::NEVER)
     }
 
     /// When the first packet arrives.

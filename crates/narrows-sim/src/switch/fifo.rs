@@ -230,7 +230,7 @@ impl FifoPorts {
         common.memory.used = common.memory.used + waiting - before;
         common.counters[number].marks += marks;
         if let Some(link) = link {
-            world.close(link);
+            world.close(link, entries.len());
         }
     }
 

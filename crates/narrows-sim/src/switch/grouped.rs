@@ -80,11 +80,10 @@ impl Switch {
             leaving.resize_with(unrouted + 1, Vec::new);
         }
         let origin = until.as_ps().saturating_sub(MAX_WINDOW.as_ps());
-        *bytes = 0;
-        let mut place = 0;
+        let (mut place, mut hops, mut sum) = (0, 0, 0);
         while let Some(&packet) = packets.get(place) {
-            world.hops += 1;
-            *bytes += u64::from(packet.size());
+            hops += 1;
+            sum += u64::from(packet.size());
             let port = self.route(packet, &world.shared.access);
             let leaving = &mut leaving[usize::from(port).min(unrouted)];
             if leaving.is_empty() {
@@ -96,6 +95,8 @@ impl Switch {
             leaving.push(entry(packet.at().as_ps() - origin, place));
             place += 1 + packet.trailers();
         }
+        world.hops += hops;
+        *bytes = sum;
     }
 
     /// The only packet of the window.

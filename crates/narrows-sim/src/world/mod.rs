@@ -108,7 +108,6 @@ pub(crate) struct OpenLink {
     wire: u32,
     was_empty: bool,
     ring: Ring<Packet>,
-    packets: u64,
     bytes: u64,
 }
 
@@ -116,7 +115,6 @@ impl OpenLink {
     /// Puts a packet, whose `at` says when it arrives, on the link.
     #[inline(always)]
     pub(crate) fn carry(&mut self, packet: Packet, trailers: &[Packet]) {
-        self.packets += 1;
         self.bytes += u64::from(packet.size());
         self.ring.push(packet);
         for trailer in trailers {
@@ -156,14 +154,14 @@ impl<O: Observer> World<O> {
             return None;
         }
         let ring = std::mem::take(&mut self.wires.wires[to.wire as usize].ring);
-        Some(OpenLink { was_empty: ring.is_empty(), wire: to.wire, ring, packets: 0, bytes: 0 })
+        Some(OpenLink { was_empty: ring.is_empty(), wire: to.wire, ring, bytes: 0 })
     }
 
-    /// Puts the far end of a link back, on which there are packets.
+    /// Puts the far end of a link back, on which so many packets were put.
     #[inline(always)]
-    pub(crate) fn close(&mut self, link: OpenLink) {
+    pub(crate) fn close(&mut self, link: OpenLink, packets: usize) {
         let wire = &mut self.wires.wires[link.wire as usize];
-        wire.packets += link.packets;
+        wire.packets += packets as u64;
         wire.bytes += link.bytes;
         if link.was_empty {
             let at = link.ring.front_at();
