@@ -6,6 +6,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::io::{self, Read, Write};
 use std::ops::ControlFlow;
+use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
@@ -17,6 +18,7 @@ use narrows_sim::{Delivered, Delivery, FlowId, GroupId, HostId, Injected, Record
 use rustix::buffer::spare_capacity;
 use rustix::event::{Timespec, epoll};
 
+use crate::attached::Frame;
 use crate::clock::Clock;
 use crate::frames::{self, Connection, ETHERNET, Ports, WIRE};
 use crate::host::RealHost;
@@ -69,6 +71,8 @@ pub(crate) struct Fabric<'a> {
     sizes: Sizes,
     lateness: Histogram<u64>,
     refused: u64,
+    /// Takes a copy of each frame.
+    pub(crate) capture: Option<Sender<Frame>>,
     epoll: rustix::fd::OwnedFd,
 }
 
@@ -109,6 +113,7 @@ impl<'a> Fabric<'a> {
             sizes,
             lateness: Histogram::new(3).expect("three digits are possible"),
             refused: 0,
+            capture: None,
             epoll,
         })
     }
@@ -157,8 +162,10 @@ impl<'a> Fabric<'a> {
                 if let (Signal::Quantized(feedback), Some(connection)) =
                     (cnm.signal, packet.flow().and_then(|flow| self.connections.get(&flow)))
                 {
-                    let _ =
-                        (&self.ports[*place].host.tap).write(&frames::notice(&cnm, feedback, *connection));
+                    let (host, notice) =
+                        (self.ports[*place].host, frames::notice(&cnm, feedback, *connection));
+                    let _ = (&host.tap).write(&notice);
+                    self.keep(host, at, true, &notice);
                 }
                 continue;
             }
@@ -168,7 +175,9 @@ impl<'a> Fabric<'a> {
             }
             frame[..6].copy_from_slice(&frames::hardware_of(host.0));
             // A device that is full drops, as a card of a host does that is too slow.
-            let _ = (&self.ports[*place].host.tap).write(&frame);
+            let host = self.ports[*place].host;
+            let _ = (&host.tap).write(&frame);
+            self.keep(host, at, true, &frame);
             let late = self.clock.takes(at, self.clock.now()).as_nanos() as u64;
             // It grows with what it has to hold.
             let _ = self.lateness.record(late);
@@ -178,6 +187,14 @@ impl<'a> Fabric<'a> {
             self.entered.pop_front();
             self.frames.remove(&self.first);
             self.first += 1;
+        }
+    }
+
+    /// A frame was sent or received.
+    fn keep(&self, host: &RealHost, at: Time, received: bool, frame: &[u8]) {
+        if let Some(capture) = &self.capture {
+            let bytes = frame.to_vec();
+            let _ = capture.send(Frame { at, host: host.id, address: host.address, received, bytes });
         }
     }
 
@@ -230,6 +247,7 @@ impl<'a> Fabric<'a> {
         };
         let Way { flow, back } = self.way(host.id, HostId(seen.to), seen.ports);
         let now = self.session.now();
+        self.keep(host, now, false, &frame);
         let number = self.first + self.entered.len() as u64;
         self.frames.insert(number, frame);
         self.entered.push_back(now);

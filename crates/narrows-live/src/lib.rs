@@ -6,6 +6,7 @@
 #![cfg(target_os = "linux")]
 
 mod assignment;
+mod attached;
 mod clock;
 mod due;
 mod ends;
@@ -24,7 +25,6 @@ mod sys;
 mod threads;
 mod ways;
 
-use std::fs::File;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -36,6 +36,7 @@ use narrows_proto::units::{Span, Time};
 
 use self::assignment::Assignment;
 pub use self::assignment::available as available_controls;
+pub use self::attached::{Attached, Frame, OnFrame};
 pub use self::estimate::Estimate;
 use self::host::RealHost;
 pub use self::machine::{Part, parts};
@@ -76,7 +77,7 @@ impl Live {
     /// If the machine refuses something.
     pub fn estimate(&self) -> Checked<Estimate> {
         let results = Self::of(&estimate::trial()?, Options::default())?
-            .run(Vec::new(), &mut |_| ControlFlow::Continue(()))?;
+            .run(Attached::default(), &mut |_| ControlFlow::Continue(()))?;
         let cost = results.real.map_or(Span::ZERO, |real| real.cost);
         let scale = self.options.scale;
         let packets = self.plan.arrivals(&|group| self.assignment.controls[group].is_some()) / scale;
@@ -93,14 +94,13 @@ impl Live {
         &self.options.programs
     }
 
-    /// Runs. What programs print goes to `outputs`. `progress` is called with the time of the scenario every now and then, and may end
-    /// the run early.
+    /// Runs. `progress` is called with the time of the scenario every now and then, and may end the run early.
     ///
     /// # Errors
     /// If the machine refuses something.
     pub fn run(
         self,
-        outputs: Vec<File>,
+        attached: Attached<'_>,
         progress: &mut (dyn FnMut(Time) -> ControlFlow<()> + Send),
     ) -> Checked<Results> {
         let Self { plan, options: Options { scale, bound, programs: listed, .. }, assignment } = self;
@@ -112,9 +112,10 @@ impl Live {
             let host = hosts.iter().find(|host| host.id == id).expect("it was made");
             kept.take_messages_at(host, control)?;
         }
-        let mut steps = Steps::with_external(&plan, &assignment.inside(&plan), &assignment.external());
+        let mut steps =
+            Steps::with_external(&plan, &assignment.inside(&plan), &assignment.external(), attached.watched);
         let (ways, names) = (Ways::default(), program::names(&plan, &hosts));
-        let outputs = outputs.into_iter().map(Some).chain(std::iter::repeat_with(|| None));
+        let outputs = attached.outputs.into_iter().map(Some).chain(std::iter::repeat_with(|| None));
         let programs = listed.iter().zip(&assignment.programs).zip(outputs);
         let programs = programs.map(|((program, id), output)| {
             let host = hosts.iter().find(|host| host.id == *id).expect("it was made");
@@ -122,7 +123,7 @@ impl Live {
         });
         let run = Threads { plan: &plan, hosts: &hosts, ways: &ways, assignment: &assignment, scale, bound };
         let Ran { measured, noticed, ended, complete } =
-            run.run(steps.session(), programs.collect(), progress)?;
+            run.run(steps.session(), programs.collect(), attached.frames, progress)?;
         let (flows, sampled, windows) = measured;
         let mut differences = assignment.differences.clone();
         if noticed.refused > 0 {

@@ -14,6 +14,7 @@ use narrows_sim::observe::WindowRow;
 use narrows_sim::{FlowRecord, RecordedSession, Sampled};
 
 use crate::assignment::Assignment;
+use crate::attached::{Frame, OnFrame};
 use crate::clock::Clock;
 use crate::fabric::{self, Fabric, Noticed};
 use crate::host::RealHost;
@@ -60,6 +61,7 @@ impl Threads<'_> {
         &self,
         session: &mut RecordedSession,
         programs: Vec<Waiting<'_>>,
+        frames: Option<OnFrame<'_>>,
         progress: &mut (dyn FnMut(Time) -> ControlFlow<()> + Send),
     ) -> Result<Ran, Diagnostic> {
         let (ends, mut complete) = (Ends::default(), true);
@@ -74,6 +76,10 @@ impl Threads<'_> {
         });
         let (measured, noticed, ended) = thread::scope(|scope| -> Result<_, Diagnostic> {
             let (ready, is_ready) = channel();
+            let (capture, captured) = frames.is_some().then(channel::<Frame>).unzip();
+            let capturing = frames
+                .zip(captured)
+                .map(|(take, captured)| scope.spawn(move || captured.into_iter().try_for_each(take)));
             let (begins, begin): (Vec<_>, Vec<_>) = programs.iter().map(|_| channel()).unzip();
             let run = |(waiting, begin): (Waiting<'_>, _)| {
                 waiting.run(&begin, &ends.programs, &|| !ends.over.load(Ordering::Relaxed))
@@ -82,10 +88,11 @@ impl Threads<'_> {
             let running: Vec<_> = programs.map(|one| scope.spawn(move || run(one))).collect();
             let traffic = scope.spawn(|| self.traffic(ends, ready, begins));
             // A thread of its own: it goes before all others, which what follows need not.
-            let fabric = scope.spawn(|| self.fabric(ends, is_ready, session, &mut goes_on));
+            let fabric = scope.spawn(|| self.fabric(ends, is_ready, session, capture, &mut goes_on));
             let (fabric, traffic) = (join(fabric), join(traffic));
             let measured = traffic.map_err(|error| sockets_failed(&error))?;
             let noticed = fabric.map_err(|error| fabric::failed(&error))?;
+            capturing.map_or(Ok(()), join).map_err(|error| capture_failed(&error))?;
             let ended = running.into_iter().map(join).collect::<Result<_, _>>();
             let ended = ended.map_err(|error| program::failed(&error))?;
             Ok((measured, noticed.expect("the traffic began"), ended))
@@ -111,6 +118,7 @@ impl Threads<'_> {
         ends: &Ends,
         is_ready: Receiver<Clock>,
         session: &mut RecordedSession,
+        capture: Option<Sender<Frame>>,
         goes_on: &mut dyn FnMut(Time) -> ControlFlow<()>,
     ) -> io::Result<Option<Noticed>> {
         let _stop = OnDrop(&ends.stop);
@@ -119,6 +127,7 @@ impl Threads<'_> {
         // Without the right to go first, lateness says what that costs.
         let _ = sys::go_first();
         let mut fabric = Fabric::new(session, self.hosts, self.ways, clock, self.assignment.sizes)?;
+        fabric.capture = capture;
         fabric.run(goes_on)?;
         Ok(Some(fabric.finish(self.bound)))
     }
@@ -135,6 +144,10 @@ impl Drop for OnDrop<'_> {
 
 fn join<T>(thread: ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+fn capture_failed(error: &io::Error) -> Diagnostic {
+    Diagnostic::error(Code::OutputFailed, format!("frames cannot be kept: {error}"))
 }
 
 fn sockets_failed(error: &io::Error) -> Diagnostic {

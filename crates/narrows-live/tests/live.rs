@@ -3,6 +3,7 @@
 //! machine is.
 #![cfg(target_os = "linux")]
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -11,7 +12,8 @@ use std::sync::Arc;
 use narrows::document::Document;
 use narrows::plan::Plan;
 use narrows::results::Results;
-use narrows_live::{Live, Options, parts};
+use narrows_live::{Attached, Frame, Live, Options, parts};
+use narrows_proto::units::{Span, Time};
 
 const DUMBBELL: &str = r#"
 version = 2
@@ -61,7 +63,7 @@ fn planned(text: &str, control: &str, marking: &str) -> Arc<Plan> {
 
 fn run(plan: &Arc<Plan>) -> Results {
     let live = Live::new(plan, Options::default()).expect("this machine has real hosts");
-    live.run(Vec::new(), &mut |_| ControlFlow::Continue(())).expect("it runs")
+    live.run(Attached::default(), &mut |_| ControlFlow::Continue(())).expect("it runs")
 }
 
 #[test]
@@ -139,8 +141,46 @@ fn a_run_that_is_interrupted_is_not_complete() {
         return;
     }
     let live = Live::new(&plan("cubic = {}", ""), Options::default()).expect("this machine has real hosts");
-    let results = live.run(Vec::new(), &mut |_| ControlFlow::Break(())).expect("it runs");
+    let results = live.run(Attached::default(), &mut |_| ControlFlow::Break(())).expect("it runs");
     assert!(!results.complete);
+}
+
+#[test]
+fn each_frame_sent_is_received_later_or_dropped() {
+    if missing().is_some() {
+        return;
+    }
+    let live = Live::new(&plan("cubic = {}", ""), Options::default()).expect("this machine has real hosts");
+    let mut frames = Vec::new();
+    let mut keep = |frame| {
+        frames.push(frame);
+        Ok(())
+    };
+    let attached = Attached { frames: Some(&mut keep), ..Attached::default() };
+    let results = live.run(attached, &mut |_| ControlFlow::Continue(())).expect("it runs");
+    // Frames differ in their addresses of hardware and their marks; IPv4 numbers packets, and its checksum covers the rest of the header.
+    let packet = |frame: &Frame| {
+        (frame.bytes[14..15].to_vec(), frame.bytes[16..24].to_vec(), frame.bytes[26..].to_vec())
+    };
+    let mut sent: BTreeMap<_, Vec<Time>> = BTreeMap::new();
+    for frame in frames.iter().filter(|frame| !frame.received) {
+        sent.entry(packet(frame)).or_default().push(frame.at);
+    }
+    let received: Vec<_> = frames.iter().filter(|frame| frame.received).collect();
+    assert!(received.len() > 1_000, "{}", received.len());
+    for frame in &received {
+        let times = sent.get(&packet(frame)).expect("it was sent");
+        assert!(times.iter().any(|at| *at < frame.at), "{frame:?}");
+    }
+    let drops: u64 = results.ports.iter().map(|port| port.dropped()).sum();
+    let lost = (frames.len() - 2 * received.len()) as u64;
+    // A way is shorter than this.
+    let end = received.last().expect("there are some").at.as_ps().saturating_sub(Span::from_ms(50).as_ps());
+    let under_way = frames.iter().filter(|frame| !frame.received && frame.at.as_ps() > end).count() as u64;
+    assert!(
+        (drops..=drops + under_way).contains(&lost),
+        "{lost} were lost, {drops} dropped, {under_way} late"
+    );
 }
 
 #[test]

@@ -57,6 +57,12 @@ pub(crate) struct Live {
     /// Open a shell on a host; the run ends with it
     #[arg(long, value_name = "HOST", conflicts_with = "json")]
     pub(crate) shell: Option<String>,
+    /// Keep each frame that hosts send and receive, for Wireshark: trace.pcapng of the results
+    #[arg(long)]
+    pub(crate) pcapng: bool,
+    /// Watch the fabric while it runs
+    #[arg(long, conflicts_with_all = ["json", "shell"])]
+    pub(crate) watch: bool,
 }
 
 impl Live {

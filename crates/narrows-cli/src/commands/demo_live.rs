@@ -9,7 +9,7 @@ use narrows::plan::Plan;
 use narrows::report::{Cell, page};
 use narrows::results::{COMPARISON, Output, Results};
 use narrows::twin::quantities;
-use narrows_live::{Live, Options};
+use narrows_live::{Attached, Live, Options};
 use serde_json::json;
 
 use super::compare::{Show, folder_name, print_cells};
@@ -54,7 +54,7 @@ pub(crate) fn demo_live(arguments: &args::Demo) -> Checked<Status> {
     }
     let (mut cells, mut queues, mut is_void) = (Vec::new(), Vec::new(), false);
     for ((name, _), live) in VARIANTS.iter().zip(lives) {
-        let results = live.run(Vec::new(), &mut |_| goes_on())?;
+        let results = live.run(Attached::default(), &mut |_| goes_on())?;
         is_void |= results.real.as_ref().is_some_and(|real| real.lateness.is_void());
         queues.push(mean_queue(&results));
         let finished = write_run(&output, &results, &format!("{}/seed-1", folder_name(name)), true)?;

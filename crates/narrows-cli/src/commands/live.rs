@@ -1,18 +1,20 @@
 //! Live runs.
 
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use narrows::diagnostic::{Checked, Code, Diagnostic};
 use narrows::plan::Plan;
 use narrows::report::Cell;
-use narrows::results::{Output, PROGRAMS, RealHosts, RealProgram};
+use narrows::results::{Output, PROGRAMS, RealHosts, RealProgram, cannot_write};
 use narrows::visible::shown_path;
-use narrows_live::{Estimate, Live, Program};
+use narrows_formats::export::trace::{Format, RealFrames};
+use narrows_live::{Attached, Estimate, Frame, Live, OnFrame, Program};
 
 use super::{document, print_runs, show_doubts, show_warnings, status, write_run};
 use crate::progress::{KEPT, catch_interrupts, goes_on};
+use crate::watch::{self, Board, Pace, Screen};
 use crate::{Status, args, show};
 
 /// Runs one scenario with real hosts.
@@ -22,6 +24,9 @@ pub(crate) fn live(live: &args::Live) -> Checked<Status> {
         let message = "--shell needs a terminal";
         let help = "where there is none, --run \"HOST: COMMAND\" runs a program";
         return Err(Diagnostic::error(Code::NoTerminal, message).help(help).into());
+    }
+    if live.watch {
+        watch::check()?;
     }
     let mut document = document(&arguments.scenario, &arguments.input)?;
     document.attach_kernel();
@@ -42,9 +47,24 @@ pub(crate) fn live(live: &args::Live) -> Checked<Status> {
         |(number, program): (usize, &Program)| format!("{number}-{}.txt", program.host.replace('/', "-"));
     let names: Vec<_> = (1..).zip(&live.run).map(name).collect();
     let outputs = names.iter().map(|name| output.create(PROGRAMS, name)).collect::<Checked<_>>()?;
-    let results = run.run(outputs, &mut |_| goes_on())?;
+    let board = live.watch.then(|| Board::new([(Arc::clone(&plan), "real hosts".to_owned())]));
+    let screen = board.as_ref().map(|board| Screen::open(board, Pace::Clock)).transpose()?;
+    let watched = board.as_ref().map(|board| board.begin(0, 1));
+    let mut capture = live.pcapng.then(|| capture(&plan, &output, &out)).transpose()?;
+    let mut keep = capture.as_mut().map(|capture| {
+        |Frame { at, host, address, received, bytes }: Frame| capture.add(host, address, at, received, &bytes)
+    });
+    let frames = keep.as_mut().map(|keep| keep as OnFrame<'_>);
+    let results = run.run(Attached { outputs, watched: watched.as_ref(), frames }, &mut |_| goes_on())?;
+    capture.map_or(Ok(()), RealFrames::finish).map_err(|error| cannot_write(&out, &error))?;
+    if let Some(board) = &board {
+        board.finish(0);
+    }
     let finished = write_run(&output, &results, "", true)?;
     output.finish()?;
+    if let Some(screen) = screen {
+        screen.close();
+    }
     show_doubts(&finished, None, true);
     let name = &plan.scenario.name;
     print_runs(Cell { name: name.clone(), runs: vec![finished.digest] }, &out, arguments.json);
@@ -65,6 +85,11 @@ pub(crate) fn live(live: &args::Live) -> Checked<Status> {
         }
         status => Ok(status),
     }
+}
+
+fn capture(plan: &Arc<Plan>, output: &Output, out: &Path) -> Checked<RealFrames> {
+    let file = output.create("", Format::Pcapng.file_name())?;
+    Ok(RealFrames::new(Arc::clone(plan), file).map_err(|error| cannot_write(out, &error))?)
 }
 
 /// Refuses what the machine is too slow for, unless it is forced. Says how much it has to do.

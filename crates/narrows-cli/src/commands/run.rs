@@ -9,7 +9,7 @@ use narrows::run::fit_memory;
 
 use super::{Job, document, draw, execute, plans, print_runs, show_doubts, show_warnings, status};
 use crate::progress::{KEPT, catch_interrupts};
-use crate::watch::{self, Board, Screen};
+use crate::watch::{self, Board, Pace, Screen};
 use crate::{Status, args, show};
 
 /// Runs one scenario, with one seed or several.
@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &args::Run) -> Checked<Status> {
     let jobs: Vec<_> = plans.iter().map(job).collect();
     let board =
         arguments.watch.then(|| Board::new(jobs.iter().map(|job| (Arc::clone(&job.plan), job.name.clone()))));
-    let screen = board.as_ref().map(|board| Screen::open(board, arguments.pace)).transpose()?;
+    let screen = board.as_ref().map(|board| Screen::open(board, Pace::Limit(arguments.pace))).transpose()?;
     let finished = execute(&jobs, &arguments.execution, &output, board.as_deref())?;
     let mut broken = Vec::new();
     let mut runs = Vec::new();

@@ -10,7 +10,7 @@ use narrows::report::{Cell, page};
 use narrows::results::{COMPARISON, Output, Results, TWIN};
 use narrows::twin::{Quantity, judge, quantities};
 use narrows::visible::shown_path;
-use narrows_live::Live;
+use narrows_live::{Attached, Live};
 use narrows_proto::cc::{Config, registry};
 use narrows_sim::traffic::Transport;
 use serde_json::json;
@@ -76,7 +76,7 @@ pub(crate) fn twin(arguments: &args::Twin) -> Checked<Status> {
     for (native, live) in natives.iter().zip(lives) {
         let results = narrows::run::run(native, narrows::run::Options::default(), |_| goes_on())?;
         simulated.add(&results)?;
-        let results = live.run(Vec::new(), &mut |_| goes_on())?;
+        let results = live.run(Attached::default(), &mut |_| goes_on())?;
         is_void |= results.real.as_ref().is_some_and(|real| real.lateness.is_void());
         real.add(&results)?;
     }

@@ -38,6 +38,15 @@ pub(crate) fn check() -> Checked<()> {
     terminal::check()
 }
 
+/// Speed of runs that are watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pace {
+    /// No more than so much simulated time per second, if there is a limit; those who watch may change it.
+    Limit(Option<Span>),
+    /// That of the clock, which nobody holds.
+    Clock,
+}
+
 /// The terminal as long as somebody watches. Messages to standard error wait meanwhile.
 pub(crate) struct Screen {
     board: Arc<Board>,
@@ -45,14 +54,16 @@ pub(crate) struct Screen {
 }
 
 impl Screen {
-    /// Begins to draw runs that are to go no faster than so much simulated time per second.
+    /// Begins to draw runs of this speed.
     ///
     /// # Errors
     /// If there is nothing to draw on.
-    pub(crate) fn open(board: &Arc<Board>, pace: Option<Span>) -> Checked<Self> {
+    pub(crate) fn open(board: &Arc<Board>, pace: Pace) -> Checked<Self> {
         let picture = terminal::open()?;
         output::hold();
-        board.control.limit(pace);
+        if let Pace::Limit(limit) = pace {
+            board.control.limit(limit);
+        }
         let watcher = Watcher::new(Arc::clone(board), pace);
         let thread = Some(std::thread::spawn(move || watcher.watch(picture)));
         Ok(Self { board: Arc::clone(board), thread })
@@ -104,11 +115,11 @@ impl Drop for Watcher {
 }
 
 impl Watcher {
-    fn new(board: Arc<Board>, pace: Option<Span>) -> Self {
+    fn new(board: Arc<Board>, pace: Pace) -> Self {
         Self {
             monitor: Monitor::new(board.plan(0)),
             board,
-            state: State { limit: pace, ..State::default() },
+            state: State { pace, ..State::default() },
             theme: Theme::of(|name| std::env::var(name).ok()),
             memory: Memory::default(),
             run: 0,

@@ -6,6 +6,8 @@ use narrows::live::Order;
 use narrows_proto::units::Span;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
+use super::Pace;
+
 /// A panel of the picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Panel {
@@ -89,7 +91,7 @@ pub(super) struct State {
     pub(super) stage: Stage,
     pub(super) paused: bool,
     pub(super) help: bool,
-    pub(super) limit: Option<Span>,
+    pub(super) pace: Pace,
     pub(super) orders: [Order; 4],
     pub(super) scrolls: [usize; 4],
     pub(super) refresh: usize,
@@ -103,7 +105,7 @@ impl Default for State {
             stage: Stage::Running,
             paused: false,
             help: false,
-            limit: None,
+            pace: Pace::Limit(None),
             orders,
             scrolls: [0; 4],
             refresh: 2,
@@ -140,6 +142,7 @@ impl State {
             KeyCode::Char('q') => return self.quit(),
             KeyCode::Esc | KeyCode::Enter if was_helping => {}
             KeyCode::Esc | KeyCode::Enter if self.stage == Stage::Over => return Action::Leave,
+            KeyCode::Char(' ' | '<' | ',' | '>' | '.' | 'f') if self.pace == Pace::Clock => {}
             KeyCode::Char(' ') if self.stage == Stage::Running => {
                 self.paused = !self.paused;
                 return Action::Pause(self.paused);
@@ -192,9 +195,16 @@ impl State {
         *row = to(*row);
     }
 
+    fn limit(&self) -> Option<Span> {
+        match self.pace {
+            Pace::Limit(limit) => limit,
+            Pace::Clock => None,
+        }
+    }
+
     /// The next lower limit. Without one, at most half of how fast it goes.
     fn slower(&mut self, speed: f64) -> Action {
-        let next = match self.limit {
+        let next = match self.limit() {
             Some(limit) => limits().rev().find(|lower| *lower < limit).unwrap_or(limit),
             None => {
                 let half = Span::from_secs_f64((speed / 2.0).clamp(1e-6, 1.0));
@@ -206,12 +216,12 @@ impl State {
 
     /// The next higher limit, and after the highest none.
     fn faster(&mut self) -> Action {
-        let next = self.limit.and_then(|limit| limits().find(|higher| *higher > limit));
+        let next = self.limit().and_then(|limit| limits().find(|higher| *higher > limit));
         self.limit_to(next)
     }
 
     fn limit_to(&mut self, limit: Option<Span>) -> Action {
-        self.limit = limit;
+        self.pace = Pace::Limit(limit);
         Action::Limit(limit)
     }
 }
@@ -310,11 +320,18 @@ mod tests {
         // 10 ms per second.
         assert_eq!(press(&mut state, "<<<"), [limit(5000), limit(2000), limit(1000)]);
         assert_eq!(press(&mut state, ">f"), [limit(2000), Action::Limit(None)]);
-        state.limit = Some(Span::from_us(1));
+        state.pace = Pace::Limit(Some(Span::from_us(1)));
         assert_eq!(press(&mut state, "<"), [limit(1)]);
-        state.limit = Some(Span::from_ms(500));
+        state.pace = Pace::Limit(Some(Span::from_ms(500)));
         assert_eq!(press(&mut state, ">>"), [limit(1_000_000), Action::Limit(None)]);
         assert_eq!(state.on_key(KeyEvent::from(KeyCode::Char('<')), 0.0), limit(1), "a speed nobody knows");
+    }
+
+    #[test]
+    fn nobody_holds_the_clock() {
+        let mut state = State { pace: Pace::Clock, ..State::default() };
+        assert_eq!(press(&mut state, " <>f,."), [Action::None; 6]);
+        assert_eq!((state.pace, state.paused), (Pace::Clock, false));
     }
 
     #[test]

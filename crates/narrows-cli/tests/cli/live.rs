@@ -25,7 +25,7 @@ cc = { cubic = {} }
 /// Longer than anything takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-fn is_allowed(place: &tempfile::TempDir) -> bool {
+pub(crate) fn is_allowed(place: &tempfile::TempDir) -> bool {
     let check = narrows(place, &["kernel", "check"]);
     if check.status.success() {
         return true;

@@ -37,13 +37,16 @@ struct Session {
 
 impl Session {
     fn start(arguments: &[&str]) -> Self {
+        Self::watch(&[&["run", "small.toml", "--watch"], arguments].concat())
+    }
+
+    fn watch(arguments: &[&str]) -> Self {
         let place = tempfile::tempdir().unwrap();
         std::fs::write(place.path().join("small.toml"), SCENARIO).unwrap();
         // Rows for what a watched run leaves behind: remarks and its summary.
         let size = PtySize { rows: 40, cols: 80, pixel_width: 0, pixel_height: 0 };
         let pair = native_pty_system().openpty(size).unwrap();
         let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_narrows"));
-        command.args(["run", "small.toml", "--watch"]);
         command.args(arguments);
         command.cwd(place.path());
         command.env("TERM", "xterm-256color");
@@ -153,6 +156,28 @@ fn a_run_that_is_paused_can_be_ended() {
     session.press("\u{3}");
     let (code, _, place) = session.ended();
     assert_eq!((code, &summary(place.path())["complete"]), (130, &false.into()));
+}
+
+#[test]
+fn a_live_run_is_watched_and_goes_on_by_the_clock() {
+    if !super::live::is_allowed(&tempfile::tempdir().unwrap()) {
+        return;
+    }
+    let settings =
+        ["topology.star.rate='10 Mb/s'", "traffic.all.cc={ cubic = {} }", "switches.default.marking='off'"];
+    let settings = settings.iter().flat_map(|setting| ["--set", *setting]);
+    let program = "host1: sleep 1234";
+    let arguments = ["live", "small.toml", "--watch", "--run", program, "--out", "out/small"].into_iter();
+    let mut session = Session::watch(&arguments.chain(settings).collect::<Vec<_>>());
+    session.until(|picture| picture.contains("running") && picture.contains("switch→host"));
+    let picture = session.shows("by the clock");
+    assert!(!picture.contains("pause"), "{picture}");
+    session.press(" <");
+    let begun = time_of(&session.picture());
+    session.until(|picture| time_of(picture) != begun && !picture.contains("PAUSED"));
+    session.press("q");
+    let (code, picture, place) = session.ended();
+    assert_eq!((code, &summary(place.path())["complete"]), (130, &false.into()), "{picture}");
 }
 
 #[test]

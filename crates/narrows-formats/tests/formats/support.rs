@@ -71,12 +71,17 @@ pattern = { incast = { fan_in = 3, size = "100 kB", times = 1, period = "1 ms", 
 cc = { dcqcn = {} }
 "#;
 
+/// A scenario, whose files are in `folder`.
+pub(crate) fn planned(scenario: &str, folder: &Path) -> Arc<Plan> {
+    let document = Document::parse("test.toml", scenario, folder).unwrap();
+    Arc::new(Plan::new(document).unwrap_or_else(|error| panic!("{error}")))
+}
+
 /// A folder with the results of a scenario; ended early if `hops` is given.
 pub(crate) fn stored(scenario: &str, hops: Option<u64>) -> (TempDir, PathBuf) {
     let place = tempfile::tempdir().unwrap();
     let folder = place.path().join("out");
-    let document = Document::parse("test.toml", scenario, place.path()).unwrap();
-    let plan = Arc::new(Plan::new(document).unwrap_or_else(|error| panic!("{error}")));
+    let plan = planned(scenario, place.path());
     let results = run(&plan, Options::default(), |progress| match hops {
         Some(hops) if progress.packet_hops >= hops => ControlFlow::Break(()),
         _ => ControlFlow::Continue(()),

@@ -1,14 +1,16 @@
 //! Traces of stored runs, read back by readers that know nothing of the writers.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
 use std::io::Cursor;
 use std::path::Path;
 
-use crate::support::{RDMA, STREAMS, names, request, stored, trace};
+use crate::support::{RDMA, STREAMS, names, planned, request, stored, trace};
 use etherparse::{LaxNetSlice, LaxSlicedPacket, TcpOptionElement, TransportSlice};
 use narrows::results::Stored;
-use narrows_formats::export::trace::Format;
+use narrows_formats::export::trace::{Format, RealFrames};
 use narrows_proto::units::{Span, Time};
+use narrows_sim::HostId;
 use pcap_parser::traits::PcapReaderIterator;
 use pcap_parser::{Block, OptionCode, PcapBlockOwned, PcapError, PcapNGReader};
 use serde_json::Value;
@@ -560,4 +562,22 @@ fn interrupted_runs_are_traced_up_to_where_they_got() {
 
 fn dropped(capture: &Capture) -> u64 {
     capture.packets.iter().filter(|packet| packet.comment.contains("dropped=")).count() as u64
+}
+
+#[test]
+fn frames_of_real_hosts_are_kept_with_their_names_and_times() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("real.pcapng");
+    let mut frames = RealFrames::new(planned(STREAMS, place.path()), File::create(&path).unwrap()).unwrap();
+    for (host, received, us) in [(1, false, 3), (0, true, 8), (1, true, 9)] {
+        let address = [10, 77, 0, host as u8 + 1].into();
+        frames.add(HostId(host), address, Time::ZERO + Span::from_us(us), received, &[7; 60]).unwrap();
+    }
+    frames.finish().unwrap();
+    let capture = capture(&path);
+    let seen: Vec<_> =
+        capture.packets.iter().map(|packet| (packet.interface, packet.at_ns, packet.data.len())).collect();
+    assert_eq!(seen, [(0, 3_000, 60), (1, 8_000, 60), (0, 9_000, 60)]);
+    assert_eq!(capture.hosts.keys().collect::<Vec<_>>(), [&[10, 77, 0, 1], &[10, 77, 0, 2]]);
+    assert_eq!(capture.interfaces.len(), 2);
 }

@@ -56,10 +56,16 @@ impl Steps {
 
     /// Lays out a run of which some hosts are outside. `traffic` is the part of the traffic that is inside, with all groups and flows
     /// of the plan; flows from outside have no start.
-    pub fn with_external(plan: &Arc<Plan>, traffic: &Traffic, external: &External) -> Self {
+    pub fn with_external(
+        plan: &Arc<Plan>,
+        traffic: &Traffic,
+        external: &External,
+        watched: Option<&Watched>,
+    ) -> Self {
         let most_events = most_events(Options::default());
         let events = Arc::new(RowLimit::new(most_events));
-        let mut all = || recorders(plan, &events, None);
+        let mut observers = watched.map(Watched::observers);
+        let mut all = || recorders(plan, &events, observers.as_mut().and_then(Iterator::next));
         let seed = plan.scenario.seed;
         let session = RecordedSession::with_external(&plan.network, traffic, seed, external, &mut all);
         Self { plan: Arc::clone(plan), session, events, most_events, complete: false }

@@ -4,6 +4,7 @@ use ratatui::text::{Line, Span};
 
 use super::text::{clock, prefixed, seconds};
 use super::{Column, View};
+use crate::watch::Pace;
 use crate::watch::state::{Panel, Stage};
 
 /// Lines above the panels.
@@ -54,7 +55,11 @@ fn progress(view: &View<'_>, width: usize) -> Line<'static> {
 
 fn speed(view: &View<'_>, width: usize) -> Line<'static> {
     let speed = view.monitor.speed();
-    let limit = view.state.limit.map_or("no limit".into(), |limit| format!("limit {}/s", seconds(limit)));
+    let limit = match view.state.pace {
+        Pace::Clock => "by the clock".into(),
+        Pace::Limit(None) => "no limit".into(),
+        Pace::Limit(Some(limit)) => format!("limit {}/s", seconds(limit)),
+    };
     let parts = [
         format!("{}s/s simulated", prefixed(speed.simulated)),
         format!("{} packet-hops/s", prefixed(speed.packets).trim_end()),
@@ -100,6 +105,8 @@ pub(super) fn keys(view: &View<'_>, width: usize) -> Line<'static> {
             ("<>", "speed"),
         ],
     };
+    let by_clock = view.state.pace == Pace::Clock;
+    let keys = keys.iter().filter(|(key, _)| !(by_clock && ["space", "<>"].contains(key)));
     let mut spans = Vec::new();
     let mut used = 0;
     for (key, what) in keys {

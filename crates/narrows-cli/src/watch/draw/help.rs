@@ -4,6 +4,7 @@ use ratatui::text::Line;
 use ratatui::widgets::{Block, Borders, Paragraph};
 
 use super::View;
+use crate::watch::Pace;
 
 const KEYS: [(&str, &str); 11] = [
     ("space", "pause, go on"),
@@ -30,7 +31,9 @@ const WORDS: [&str; 6] = [
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, view: &View<'_>) {
     let block = Block::new().borders(Borders::ALL).border_set(view.theme.borders()).title(" Help ");
-    let keys = KEYS.iter().map(|(key, what)| Line::from(format!(" {key:<12} {what}")));
+    let by_clock = view.state.pace == Pace::Clock;
+    let works = |(key, _): &&(&str, &str)| !(by_clock && ["space", "<  >", "f"].contains(key));
+    let keys = KEYS.iter().filter(works).map(|(key, what)| Line::from(format!(" {key:<12} {what}")));
     let words = WORDS.iter().map(|words| Line::from(format!(" {words}")));
     frame.render_widget(Paragraph::new(keys.chain(words).collect::<Vec<_>>()).block(block), area);
 }

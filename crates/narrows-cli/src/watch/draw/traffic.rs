@@ -5,6 +5,7 @@ use ratatui::widgets::Row;
 
 use super::text::{prefixed, right, seconds};
 use super::{Column, Content, View};
+use crate::watch::Pace;
 
 /// Traffic groups.
 pub(super) fn content(view: &View<'_>, rows: Range<usize>, width: usize) -> Content {
@@ -45,5 +46,10 @@ pub(super) fn content(view: &View<'_>, rows: Range<usize>, width: usize) -> Cont
         }
         Row::new(cells)
     };
+    let by_clock = view.state.pace == Pace::Clock;
+    if by_clock && groups.iter().all(|group| group.active + group.finished == 0) {
+        let none = "the results will say what connections of real hosts carried";
+        return Content { columns, rows: Vec::new(), all: 0, none };
+    }
     Content { columns, rows: groups.into_iter().map(row).collect(), all, none: "there is no traffic" }
 }

@@ -23,6 +23,7 @@ use narrows_proto::units::Time;
 use narrows_sim::{LinkId, Progress, Stop};
 
 use self::happening::Happening;
+pub use self::pcapng::RealFrames;
 use self::watcher::{End, Watcher};
 use super::Written;
 
@@ -192,7 +193,7 @@ impl<'a> Tracing<'a> {
 
 impl Format {
     /// Its name in a results folder.
-    fn file_name(self) -> &'static str {
+    pub fn file_name(self) -> &'static str {
         match self {
             Self::Pcapng => "trace.pcapng",
             Self::Qlog => "qlog",

@@ -7,6 +7,7 @@
 mod frames;
 mod isolation;
 mod messages;
+mod real;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -18,7 +19,7 @@ use std::time::Duration;
 
 use narrows::plan::Plan;
 use narrows::results::Results;
-use narrows_proto::units::Time;
+use narrows_proto::units::{BitRate, Time};
 use narrows_sim::{DropCause, HostId, LinkId};
 use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
 use pcap_file::pcapng::blocks::interface_description::{
@@ -30,17 +31,20 @@ use pcap_file::pcapng::{PcapNgBlock, PcapNgWriter};
 use pcap_file::{DataLink, Endianness, PcapError};
 
 use self::frames::Frames;
+pub use self::real::RealFrames;
 use super::happening::{Happening, Packet};
 use super::{Sink, VERSION, Wants};
 
 /// Timestamps are 10^-9 s.
 const NANOSECONDS: u8 = 9;
 
+type Writer = PcapNgWriter<BufWriter<File>>;
+
 /// A capture in the making.
 pub(super) struct Pcapng {
     plan: Arc<Plan>,
     frames: Frames,
-    writer: PcapNgWriter<BufWriter<File>>,
+    writer: Writer,
     /// Number of the interface of a port.
     interfaces: HashMap<LinkId, u32>,
     /// By host: it has been named.
@@ -50,16 +54,7 @@ pub(super) struct Pcapng {
 
 impl Pcapng {
     pub(super) fn new(plan: Arc<Plan>, file: File) -> std::io::Result<Self> {
-        let scenario = format!("scenario {}, seed {}, simulated", plan.scenario.name, plan.scenario.seed);
-        let section = SectionHeaderBlock {
-            endianness: Endianness::Little,
-            options: vec![
-                SectionHeaderOption::Comment(scenario.into()),
-                SectionHeaderOption::UserApplication(format!("narrows {VERSION}").into()),
-            ],
-            ..SectionHeaderBlock::default()
-        };
-        let writer = PcapNgWriter::with_section_header(BufWriter::new(file), section).map_err(into_io)?;
+        let writer = begin(&plan, "simulated", file)?;
         let named = vec![false; plan.network.topology.hosts().len()];
         let frames = Frames::new(Arc::clone(&plan));
         Ok(Self { plan, frames, writer, interfaces: HashMap::new(), named, packets: 0 })
@@ -74,17 +69,7 @@ impl Pcapng {
         let wire = topology.link(link).wire;
         let name = topology.link_name(link);
         let description = format!("{name}, {}, {}, link {}", wire.rate, wire.delay, link.0);
-        let block = InterfaceDescriptionBlock {
-            linktype: DataLink::ETHERNET,
-            snaplen: 0,
-            options: vec![
-                InterfaceDescriptionOption::IfName(name.into()),
-                InterfaceDescriptionOption::IfDescription(description.into()),
-                InterfaceDescriptionOption::IfSpeed(wire.rate.as_bps()),
-                InterfaceDescriptionOption::IfTsResol(NANOSECONDS),
-            ],
-        };
-        self.writer.write_block(&block.into_block()).map_err(into_io)?;
+        describe(&mut self.writer, name, description, Some(wire.rate))?;
         let number = self.interfaces.len() as u32;
         self.interfaces.insert(link, number);
         Ok(number)
@@ -97,15 +82,9 @@ impl Pcapng {
             if std::mem::replace(&mut self.named[host.index()], true) {
                 continue;
             }
-            let name = self.plan.network.topology.host_name(host).to_owned();
-            let ip_addr = Cow::Owned(frames::ip_of(host).to_vec());
-            records.push(Record::Ipv4(Ipv4Record { ip_addr, names: vec![name.into()] }));
+            records.push((frames::ip_of(host), self.plan.network.topology.host_name(host).to_owned()));
         }
-        if records.is_empty() {
-            return Ok(());
-        }
-        let block = NameResolutionBlock { records, options: Vec::new() };
-        self.writer.write_block(&block.into_block()).map_err(into_io).map(drop)
+        name(&mut self.writer, records)
     }
 
     fn write(&mut self, at: Time, packet: &Packet, dropped: Option<DropCause>) -> std::io::Result<()> {
@@ -119,7 +98,7 @@ impl Pcapng {
         };
         let block = EnhancedPacketBlock {
             interface_id,
-            timestamp: Duration::from_nanos(at.as_ps() / 1000),
+            timestamp: since_start(at),
             original_len: frame.original,
             data: Cow::Owned(frame.bytes),
             options,
@@ -185,6 +164,54 @@ impl Sink for Pcapng {
         std::io::Write::flush(self.writer.get_mut())?;
         Ok(format!("{} packets at {} ports", self.packets, self.interfaces.len()))
     }
+}
+
+/// A capture of a plan.
+fn begin(plan: &Plan, kind: &str, file: File) -> std::io::Result<Writer> {
+    let scenario = format!("scenario {}, seed {}, {kind}", plan.scenario.name, plan.scenario.seed);
+    let section = SectionHeaderBlock {
+        endianness: Endianness::Little,
+        options: vec![
+            SectionHeaderOption::Comment(scenario.into()),
+            SectionHeaderOption::UserApplication(format!("narrows {VERSION}").into()),
+        ],
+        ..SectionHeaderBlock::default()
+    };
+    PcapNgWriter::with_section_header(BufWriter::new(file), section).map_err(into_io)
+}
+
+/// Another interface.
+fn describe(
+    writer: &mut Writer,
+    name: String,
+    description: String,
+    rate: Option<BitRate>,
+) -> std::io::Result<()> {
+    let mut options = vec![
+        InterfaceDescriptionOption::IfName(name.into()),
+        InterfaceDescriptionOption::IfDescription(description.into()),
+    ];
+    options.extend(rate.map(|rate| InterfaceDescriptionOption::IfSpeed(rate.as_bps())));
+    options.push(InterfaceDescriptionOption::IfTsResol(NANOSECONDS));
+    let block = InterfaceDescriptionBlock { linktype: DataLink::ETHERNET, snaplen: 0, options };
+    writer.write_block(&block.into_block()).map_err(into_io).map(drop)
+}
+
+/// Names of addresses.
+fn name(writer: &mut Writer, names: Vec<([u8; 4], String)>) -> std::io::Result<()> {
+    if names.is_empty() {
+        return Ok(());
+    }
+    let record = |(address, name): ([u8; 4], String)| {
+        Record::Ipv4(Ipv4Record { ip_addr: Cow::Owned(address.to_vec()), names: vec![name.into()] })
+    };
+    let records = names.into_iter().map(record).collect();
+    let block = NameResolutionBlock { records, options: Vec::new() };
+    writer.write_block(&block.into_block()).map_err(into_io).map(drop)
+}
+
+fn since_start(at: Time) -> Duration {
+    Duration::from_nanos(at.as_ps() / 1000)
 }
 
 fn into_io(error: PcapError) -> std::io::Error {
