@@ -4,6 +4,7 @@ use narrows_proto::units::{BitRate, Span, Time, WireTime};
 
 use crate::ids::LinkId;
 use crate::packet::Packet;
+use crate::path::Thinning;
 use crate::prefetch::prefetch_at;
 use crate::random::{Purpose, Stream};
 use crate::record::{DropCause, PortCounters};
@@ -90,6 +91,8 @@ pub(crate) struct Impairment {
     wire_time: WireTime,
     delay: Span,
     errors: Option<Errors>,
+    /// Acknowledgments that others make needless, where the link has a path; nothing else is decided here then.
+    pub(crate) thinning: Option<Thinning>,
 }
 
 /// Losses that do not depend on each other.
@@ -128,7 +131,13 @@ impl Impairment {
             wire_time: egress.wire_time,
             delay: egress.delay,
             errors,
+            thinning: None,
         }
+    }
+
+    /// Of a link with a path whose slots keep the last acknowledgment of each flow.
+    pub(crate) fn thinning(egress: &Egress) -> Self {
+        Self { thinning: Some(Thinning::default()), ..Self::new(egress, 0.0, Vec::new(), 0) }
     }
 
     /// Decides whether a packet that would arrive now is lost.
@@ -145,6 +154,9 @@ impl Impairment {
         let sent = Time::ZERO + packet.at().saturating_since(Time::ZERO + flight);
         if self.outages.iter().any(|outage| sent < outage.until && packet.at() >= outage.from) {
             return Err(DropCause::LinkDown);
+        }
+        if self.thinning.as_mut().is_some_and(Thinning::on_arrival) {
+            return Err(DropCause::Thinned);
         }
         let lost = self.errors.as_mut().is_some_and(Errors::hits);
         if lost { Err(DropCause::LinkError) } else { Ok(()) }

@@ -79,6 +79,12 @@ impl Network {
         }
     }
 
+    /// Bytes that may be on their way over a link at once, but for rare cases.
+    pub fn most_in_flight(&self, link: LinkId) -> Bytes {
+        let wire = &self.topology.link(link).wire;
+        self.paths.get(&link).map_or_else(|| wire.rate * wire.delay, |path| path.most_in_flight(wire))
+    }
+
     /// A rate that a link never exceeds.
     pub fn highest_rate(&self, link: LinkId) -> BitRate {
         let wire = &self.topology.link(link).wire;

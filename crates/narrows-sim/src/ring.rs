@@ -241,7 +241,9 @@ mod tests {
             for number in 0..taken {
                 ring.push(numbered(number as u64, 0));
             }
-            (0..taken).for_each(|_| drop(ring.pop(&mut slots)));
+            for _ in 0..taken {
+                ring.pop(&mut slots);
+            }
             let mut expected = packets.clone();
             expected.sort_by_key(|(at, _)| *at);
             for (at, extra) in packets {

@@ -281,11 +281,13 @@ impl<'a> Layout<'a> {
         let mut wires = Wires::default();
         for (number, node) in (0..).zip(members) {
             for link in &self.inputs[node.index()] {
-                let impairment = self.is_impaired(*link).then(|| {
+                let thins = self.network.paths.get(link).is_some_and(Path::thins);
+                let thinning = thins.then(|| Impairment::thinning(&self.egress(*link)));
+                let impairment = self.loses(*link).then(|| {
                     let error_rate = self.network.topology.link(*link).wire.error_rate;
                     Impairment::new(&self.egress(*link), error_rate, self.outages(*link).to_vec(), seed)
                 });
-                wires.add(number, *link, impairment);
+                wires.add(number, *link, impairment.or(thinning));
             }
         }
         wires
@@ -295,7 +297,13 @@ impl<'a> Layout<'a> {
         self.outages.get(&Topology::first_direction(link)).map_or(&[], Vec::as_slice)
     }
 
+    /// The far end of a link looks at what arrives.
     fn is_impaired(&self, link: LinkId) -> bool {
+        self.loses(link) || self.network.paths.get(&link).is_some_and(Path::thins)
+    }
+
+    /// The far end of a link decides what is lost.
+    fn loses(&self, link: LinkId) -> bool {
         let fails = self.network.topology.link(link).wire.error_rate > 0.0 || !self.outages(link).is_empty();
         // Where there is a path, the end that sends decides what is lost.
         fails && !self.lines.contains_key(&link)

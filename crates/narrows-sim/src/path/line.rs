@@ -4,11 +4,16 @@ use std::ops::Range;
 
 use narrows_proto::units::{Span, Time};
 
-use super::Path;
+use super::bucket::Bucket;
+use super::jitter::Jitters;
+use super::loss::Bursts;
+use super::slots::Filling;
 use super::steps::Cursor;
 use super::timing::Timing;
+use super::{Excess, Path};
 use crate::link::{Egress, Errors, Outage};
-use crate::packet::Packet;
+use crate::mechanism::marking::Verdict;
+use crate::packet::{ECT, Packet};
 use crate::random::{Purpose, Stream};
 use crate::record::{DropCause, PortCounters};
 
@@ -23,6 +28,11 @@ pub(crate) struct Line {
     pub(crate) egress: Egress,
     timing: Timing,
     loss: Loss,
+    bursts: Option<Bursts>,
+    jitter: Option<Jitters>,
+    slots: Option<Filling>,
+    thins: bool,
+    policer: Option<(Bucket, Excess)>,
     /// Everything between the first bit sent and the last bit received must lie outside these times.
     outages: Vec<Outage>,
     /// When the last of all packets so far arrives.
@@ -44,8 +54,8 @@ pub(crate) struct Crossing {
     /// When the link is free again.
     pub(crate) sent: Time,
     pub(crate) arrives: Result<Time, DropCause>,
-    /// It overtakes packets that were sent before.
-    pub(crate) overtakes: bool,
+    /// The far end has to look where it belongs: it overtakes packets that were sent before, or may make some needless.
+    pub(crate) by_place: bool,
 }
 
 /// Parts that a line is made from besides its path.
@@ -73,6 +83,11 @@ impl Line {
                 None if error_rate > 0.0 => Loss::Fixed(Errors::new(error_rate, random())),
                 None => Loss::None,
             },
+            bursts: path.bursts.map(|model| Bursts::new(model, seed, egress.link.0.into())),
+            jitter: path.jitter.as_ref().map(|jitter| Jitters::new(jitter, seed, egress.link.0.into())),
+            slots: path.slots.as_ref().map(|slots| Filling::new(slots, seed, egress.link.0.into())),
+            thins: path.thins(),
+            policer: path.policer.map(|policer| (Bucket::new(policer.rate, policer.burst), policer.excess)),
             outages,
             latest: Time::ZERO,
             measured,
@@ -84,14 +99,33 @@ impl Line {
         let size = packet.size();
         self.count(now, size);
         let sent = self.timing.sent_at(now, size.into());
-        let arrival = self.timing.arrival(sent);
+        let mut arrival = self.timing.arrival(sent);
+        if let Some(jitter) = &mut self.jitter {
+            arrival += jitter.draw();
+            if !jitter.reorders {
+                arrival = arrival.max(self.latest);
+            }
+        }
         if let Some(cause) = self.loses(now, arrival) {
             self.counters.count_drop(cause, size);
-            return Crossing { sent, arrives: Err(cause), overtakes: false };
+            return Crossing { sent, arrives: Err(cause), by_place: false };
         }
-        let overtakes = arrival < self.latest;
+        if let Some(slots) = &mut self.slots {
+            arrival = slots.take(arrival, size);
+        }
+        let by_place = self.thins || arrival < self.latest;
         self.latest = arrival.max(self.latest);
-        Crossing { sent, arrives: Ok(arrival), overtakes }
+        Crossing { sent, arrives: Ok(arrival), by_place }
+    }
+
+    /// A packet is about to join the queue in front of the link.
+    pub(crate) fn police(&mut self, now: Time, packet: Packet) -> Verdict {
+        let Some((bucket, excess)) = &mut self.policer else { return Verdict::Pass };
+        match excess {
+            _ if bucket.take(now, packet.size()) => Verdict::Pass,
+            Excess::Mark if packet.is(ECT) => Verdict::Mark,
+            Excess::Mark | Excess::Drop => Verdict::Drop,
+        }
     }
 
     fn count(&mut self, now: Time, size: u16) {
@@ -113,6 +147,9 @@ impl Line {
             Loss::Fixed(errors) => errors.hits(),
             Loss::Steps(rate, random) => random.uniform() < rate.at(now).value,
         };
-        lost.then_some(DropCause::LinkError)
+        if lost {
+            return Some(DropCause::LinkError);
+        }
+        self.bursts.as_mut().is_some_and(Bursts::hits).then_some(DropCause::BurstLoss)
     }
 }

@@ -29,6 +29,11 @@ impl Opportunities {
         Self { times, period, size: size.expect("an opportunity has 1 B to 4 GB") }
     }
 
+    /// Memory that they take.
+    pub(super) fn bytes(&self) -> u64 {
+        size_of_val(self.times.as_slice()) as u64
+    }
+
     /// Bytes that may leave in a period.
     pub fn per_period(&self) -> Bytes {
         Bytes::new(self.times.len() as u64 * u64::from(self.size))

@@ -32,7 +32,7 @@ impl Rate {
 }
 
 /// Bit/s times picoseconds that are a bit.
-const BITS: u64 = 1_000_000_000_000;
+pub(super) const BITS: u64 = 1_000_000_000_000;
 
 impl Steps<BitRate> {
     /// What can be sent from one time to another, in bit/s times picoseconds.
@@ -41,7 +41,7 @@ impl Steps<BitRate> {
         if let Some(period) = self.period().filter(|period| until - from >= *period) {
             let rounds = (until - from).as_ps() / period.as_ps();
             bits = u128::from(rounds) * self.of_period(period);
-            at = at + period.saturating_mul(rounds);
+            at += period.saturating_mul(rounds);
         }
         while at < until {
             let piece = self.at(at);
@@ -156,7 +156,7 @@ impl AtSteps {
             // All whole rounds at once; something is left for the rest.
             let rounds = (left - 1) / bits;
             left -= rounds * bits;
-            at = at + period.saturating_mul(u64::try_from(rounds).unwrap_or(u64::MAX));
+            at += period.saturating_mul(u64::try_from(rounds).unwrap_or(u64::MAX));
         }
         loop {
             let piece = self.cursor.steps().at(at);

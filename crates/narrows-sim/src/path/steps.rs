@@ -35,6 +35,11 @@ impl<T: Copy> Steps<T> {
         Self { from, values, period }
     }
 
+    /// Memory that they take.
+    pub(super) fn bytes(&self) -> u64 {
+        (self.values.len() * (size_of::<Span>() + size_of::<T>())) as u64
+    }
+
     /// All values, in order of time.
     pub fn values(&self) -> impl Iterator<Item = T> {
         self.values.iter().copied()

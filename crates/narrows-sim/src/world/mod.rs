@@ -72,8 +72,8 @@ pub(crate) struct FlowTable {
 
 pub(crate) const NO_SLOT: u32 = u32::MAX;
 
-/// Where the number of a wire stands in an outbox: the packet overtakes others there.
-const OVERTAKES: u32 = 1 << 31;
+/// Where the number of a wire stands in an outbox: the packet is put at its place there.
+const BY_PLACE: u32 = 1 << 31;
 
 /// The receiving half of a flow.
 #[derive(Clone, Copy, Debug, Default)]
@@ -159,7 +159,7 @@ impl<O: Observer> World<O> {
     #[inline(never)]
     pub(crate) fn send_over(&mut self, line: u32, now: Time, parcel: Parcel<'_>) -> Time {
         let line = &mut self.lines[line as usize];
-        let (Crossing { sent, arrives, overtakes }, link, to) =
+        let (Crossing { sent, arrives, by_place }, link, to) =
             (line.send(now, parcel.packet), line.egress.link, line.egress.to);
         let size = parcel.packet.size();
         self.observer.sent(now, link, size);
@@ -172,11 +172,11 @@ impl<O: Observer> World<O> {
             }
             Ok(at) => {
                 let parcel = parcel.with(parcel.packet.arriving(at));
-                match overtakes {
+                match by_place {
                     false => self.carry(to, parcel),
                     true if u32::from(to.shard) == self.shard => self.insert(to.wire, parcel),
                     true => self.hand_over(
-                        Target { wire: to.wire | OVERTAKES, ..to },
+                        Target { wire: to.wire | BY_PLACE, ..to },
                         parcel.packet,
                         parcel.trailers,
                     ),
@@ -186,12 +186,16 @@ impl<O: Observer> World<O> {
         sent
     }
 
-    /// Puts a packet on a wire, before those that arrive later.
+    /// Puts a packet on a wire at its place: before those that arrive later. It may make others needless.
     fn insert(&mut self, number: u32, parcel: Parcel<'_>) {
         let (packet, wire) = (parcel.packet, &mut self.wires.wires[number as usize]);
         wire.packets += 1;
         wire.bytes += u64::from(packet.size());
         wire.ring.insert(parcel);
+        let impairment = self.wires.impairments[number as usize].as_mut();
+        if let Some(thinning) = impairment.and_then(|impairment| impairment.thinning.as_mut()) {
+            thinning.on_sent(packet);
+        }
         if packet.at() < self.wires.heads[number as usize] {
             self.wires.heads[number as usize] = packet.at();
             self.calendar.schedule(wire.node, packet.at());
@@ -264,9 +268,9 @@ impl<O: Observer> World<O> {
                 *trailer = mail_left.next().expect("trailers follow their packet").1;
             }
             let parcel = Parcel { packet, trailers: &trailers };
-            match wire & OVERTAKES {
+            match wire & BY_PLACE {
                 0 => self.receive(wire, parcel),
-                _ => self.insert(wire & !OVERTAKES, parcel),
+                _ => self.insert(wire & !BY_PLACE, parcel),
             }
         }
     }

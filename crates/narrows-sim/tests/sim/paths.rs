@@ -4,14 +4,20 @@ use std::sync::Arc;
 
 use narrows_proto::stream::Params;
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
-use narrows_sim::path::{Opportunities, Path, Rate, Steps};
+use narrows_sim::path::{
+    Added, Excess, Gap, GilbertElliott, Jitter, Keep, Late, Opportunities, Path, Policer, Rate, Shaper,
+    Slots, Steps,
+};
 use narrows_sim::topology::{Dumbbell, Topology};
 use narrows_sim::traffic::FlowSpec;
-use narrows_sim::{DropCause, Failure, FlowId, HostId, IdealPath, LinkId, Network, Outage, Paths, ideal_fct};
+use narrows_sim::{
+    DropCause, Failure, FlowId, HostId, IdealPath, LinkId, Network, Outage, Paths, PortCounters, ideal_fct,
+};
 use proptest::prelude::*;
 
 use crate::support::{
-    Run, at, cubic, deep, flow, group, marking, network, params, shallow, traffic, unlimited, window,
+    Run, SECOND, at, cubic, dctcp, deep, flow, group, marking, network, params, reno, saturating, shallow,
+    traffic, unlimited, window,
 };
 
 fn ms(ms: u64) -> Span {
@@ -51,6 +57,10 @@ fn delay(steps: &[(u64, u64)], period: Option<u64>) -> Option<Arc<Steps<Span>>> 
     Some(Arc::new(Steps::new(steps.iter().map(|(at, delay)| (ms(*at), ms(*delay))), period.map(ms))))
 }
 
+fn shaper(mbps: u64, burst: u64) -> Option<Shaper> {
+    Some(Shaper { rate: BitRate::from_mbps(mbps), burst: Bytes::new(burst) })
+}
+
 fn opportunities(lines: &[u64]) -> Option<Rate> {
     let times: Vec<_> = lines.iter().map(|line| ms(*line)).collect();
     let period = *times.last().expect("a line");
@@ -87,6 +97,8 @@ fn alone_a_flow_takes_its_ideal_time_over_any_link_that_changes() {
         Path { rate: rate(&[(0, 1), (7, 100)], Some(11)), ..Path::default() },
         Path { delay: delay(&[(0, 5), (20, 9), (60, 12)], Some(90)), ..Path::default() },
         Path { rate: opportunities(&[1, 1, 2, 5, 9, 9, 9, 14]), ..Path::default() },
+        Path { shaper: shaper(4, 15_380), ..Path::default() },
+        Path { shaper: shaper(7, 3_000), rate: rate(&[(0, 10), (20, 3)], Some(31)), ..Path::default() },
     ];
     for path in paths {
         let network = with(path);
@@ -144,6 +156,129 @@ fn an_outage_and_bit_errors_lose_packets_of_a_link_that_changes() {
     assert!(outcome.flows[0].end.is_some());
 }
 
+fn constant(mbps: u64) -> Option<Rate> {
+    rate(&[(0, mbps)], None)
+}
+
+fn bursts(p: f64, r: f64) -> Option<GilbertElliott> {
+    Some(GilbertElliott { p, r: Some(r), bad_loss: 1.0, good_loss: 0.0 })
+}
+
+fn uniform(most: Span, reorder: bool) -> Option<Jitter> {
+    Some(Jitter { added: Some(Added::Uniform { most }), late: None, reorder })
+}
+
+fn slots(gap: Gap, keep: Keep) -> Option<Slots> {
+    Some(Slots { gap, max_packets: None, max_bytes: None, keep })
+}
+
+/// Counters of the bottleneck after datagrams of 20 Mb/s for a second.
+fn of_datagrams(path: Path) -> PortCounters {
+    let network = with(Path { rate: constant(100), ..path });
+    let traffic = saturating(&[(0, 2, BitRate::from_mbps(20))], SECOND);
+    let outcome = Run::new(&network, &traffic).until(ms(1_100)).run();
+    outcome.ports[bottleneck(&network.topology).index()]
+}
+
+#[test]
+fn a_policer_passes_its_bucket_and_its_rate_to_the_packet() {
+    let (rate, burst) = (BitRate::from_mbps(10), Bytes::new(100_000));
+    let policer = Some(Policer { rate, burst, excess: Excess::Drop });
+    let passed = of_datagrams(Path { policer, ..Path::default() });
+    // 100 kB and 10 Mb/s for a second, but for the packet that lacks tokens at the end and one that has not come by then.
+    let tokens = 100_000 + 1_250_000;
+    assert!((tokens - 3 * 1_538..=tokens).contains(&passed.bytes), "{} B", passed.bytes);
+    let dropped = passed.drops[DropCause::Policer as usize];
+    // 20 Mb/s are more than 20 Mb/s with headers: half of what has come after 8·B/(S − R).
+    let share = dropped as f64 / (dropped + passed.packets) as f64;
+    assert!((0.45..0.5).contains(&share), "{share}");
+}
+
+#[test]
+fn a_policer_that_marks_drops_only_what_cannot_be_marked() {
+    let (rate, burst) = (BitRate::from_mbps(5), Bytes::new(30_000));
+    let policer = Some(Policer { rate, burst, excess: Excess::Mark });
+    let network = with(Path { policer, ..Path::default() });
+    let link = bottleneck(&network.topology).index();
+    let run =
+        |cc| Run::new(&network, &traffic(group(params(), cc), vec![flow(0, 2, 1_000_000)])).run().ports[link];
+    let (ecn, plain) = (run(dctcp()), run(reno()));
+    assert!(ecn.marks > 0 && plain.marks == 0);
+    assert!(plain.drops[DropCause::Policer as usize] > 0);
+    // A SYN, and what is retransmitted, cannot be marked.
+    assert!(ecn.drops[DropCause::Policer as usize] < plain.drops[DropCause::Policer as usize]);
+}
+
+#[test]
+fn losses_come_in_bursts_and_are_counted() {
+    let passed = of_datagrams(Path { bursts: bursts(0.05, 0.25), ..Path::default() });
+    let share = passed.drops[DropCause::BurstLoss as usize] as f64 / passed.packets as f64;
+    // p/(p + r) = 1/6 of 1700 packets, in some 70 bursts whose length deviates as much as its mean: three deviations are 35 %.
+    assert!((share * 6.0 - 1.0).abs() < 0.35, "{share}");
+}
+
+#[test]
+fn what_is_drawn_for_one_thing_does_not_move_what_is_drawn_for_another() {
+    let lost = |path| of_datagrams(path).drops;
+    let alone = lost(Path { bursts: bursts(0.02, 0.3), ..Path::default() });
+    let jitter = uniform(ms(7), true);
+    assert_eq!(lost(Path { bursts: bursts(0.02, 0.3), jitter, ..Path::default() }), alone);
+    let slots = slots(Gap::Exponential { mean: ms(3) }, Keep::All);
+    assert_eq!(lost(Path { bursts: bursts(0.02, 0.3), slots, ..Path::default() }), alone);
+}
+
+/// Payload that a flow of 2 MB retransmitted over a link with this path.
+fn retransmitted(path: Path) -> Bytes {
+    let network = with(path);
+    let outcome =
+        Run::new(&network, &traffic(group(params(), window(60_000)), vec![flow(0, 2, 2_000_000)])).run();
+    assert!(outcome.flows[0].end.is_some());
+    assert_eq!(outcome.ports.iter().map(PortCounters::dropped).sum::<u64>(), 0);
+    outcome.flows[0].stats.retransmitted
+}
+
+#[test]
+fn jitter_reorders_only_where_it_may() {
+    let jitters = [
+        Added::Uniform { most: ms(8) },
+        Added::Normal { mean: ms(4), deviation: ms(3) },
+        Added::Pareto { least: ms(1), shape: 3.0 },
+    ];
+    for added in jitters {
+        let path = |reorder| {
+            let jitter = Some(Jitter { added: Some(added), late: None, reorder });
+            Path { jitter, ..Path::default() }
+        };
+        assert_eq!(retransmitted(path(false)), Bytes::ZERO, "{added:?}");
+        assert!(retransmitted(path(true)) > Bytes::ZERO, "{added:?}");
+    }
+    let late = Some(Late { probability: 0.01, by: ms(30) });
+    let jitter = Some(Jitter { added: None, late, reorder: true });
+    assert!(retransmitted(Path { jitter, ..Path::default() }) > Bytes::ZERO);
+}
+
+#[test]
+fn acknowledgments_of_a_slot_are_thinned_and_flows_complete_as_soon() {
+    let run = |keep| {
+        let mut network = with(Path::default());
+        let reverse = Topology::reverse(bottleneck(&network.topology));
+        let path = Path { slots: slots(Gap::Fixed(ms(20)), keep), ..Path::default() };
+        network.paths.insert(reverse, path);
+        let flows = vec![flow(0, 2, 1_000_000), flow(1, 3, 1_000_000)];
+        let outcome = Run::new(&network, &traffic(group(params(), window(60_000)), flows)).run();
+        let ends = outcome.flows.iter().map(|flow| flow.end.expect("complete")).max();
+        (outcome.ports[reverse.index()], ends.expect("two flows"))
+    };
+    let ((all, end), (thinned, thinned_end)) = (run(Keep::All), run(Keep::LastAck));
+    let lost = thinned.drops[DropCause::Thinned as usize];
+    assert_eq!(all.drops[DropCause::Thinned as usize], 0);
+    // Some 16 packets come in a slot, and their 8 acknowledgments become two: of each flow the last.
+    assert!(lost * 2 > thinned.packets && lost < thinned.packets, "{lost} of {}", thinned.packets);
+    let (end, thinned_end) = (end.as_secs_f64(), thinned_end.as_secs_f64());
+    // An acknowledgment that covers several packets opens the window as far.
+    assert!((thinned_end / end - 1.0).abs() < 0.02, "{thinned_end} s, {end} s");
+}
+
 /// Any path.
 fn any_path() -> impl Strategy<Value = Path> {
     let lasting = || prop::collection::vec((1..60_u64, 0..30_u64), 0..6);
@@ -195,12 +330,15 @@ proptest! {
     }
 
     #[test]
-    fn threads_change_nothing_and_packets_are_conserved(forth in any_path(), host in any_path(), drops: bool) {
+    fn threads_change_nothing_and_packets_are_conserved(forth in any_path(), back in any_path(), host in any_path(), drops: bool, loses: bool) {
         let topology = topology();
         let (middle, host_link) = (bottleneck(&topology), LinkId(0));
         let switch = if drops { shallow(15_000) } else { marking(30_000) };
         let mut network = network(topology, &switch);
-        network.paths = [(middle, forth), (host_link, host)].into();
+        let bursts = if loses { bursts(0.01, 0.4) } else { None };
+        let policer = drops.then(|| Policer { rate: BitRate::from_mbps(6), burst: Bytes::new(40_000), excess: Excess::Drop });
+        let forth = Path { bursts, policer, ..forth };
+        network.paths = [(middle, forth), (Topology::reverse(middle), back), (host_link, host)].into();
         let flows = vec![flow(0, 2, 150_000), flow(1, 3, 150_000), flow(2, 1, 150_000)];
         let run = |threads| Run::new(&network, &traffic(group(params(), cubic()), flows.clone())).threads(threads).run();
         let (one, three) = (run(1), run(3));

@@ -153,7 +153,7 @@ impl Plan {
         }
         check_something_is_sent(&planned.traffic, &mut checker);
         room::check(&scenario, &network, &planned.traffic, &mut checker);
-        signals::check_with_traffic(&network, &planned.traffic, &mut checker);
+        signals::check_with_traffic(&scenario, &network, &planned.traffic, &mut checker);
         mechanism::all().for_each(|mechanism| mechanism.check_network(&scenario, &network, &mut checker));
         warnings::warn_of_overload(&network, &planned, &mut checker);
         let record = recording::recording(&scenario, &network, &planned, &mut checker);

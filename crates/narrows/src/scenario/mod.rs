@@ -29,8 +29,8 @@ pub use measure::{Expect, Flows, Measure, Record, RecordFlows, RecordPorts, Stop
 pub use names::Names;
 pub(crate) use names::matches;
 pub use paths::{
-    CsvTrace, DelayOverTime, DelayRamp, DelaySteps, Direction, LinkPath, MahimahiTrace, RateOverTime,
-    RateRamp, RateSteps,
+    CsvTrace, DelayOverTime, DelayRamp, DelaySteps, Direction, LinkPath, MahimahiTrace, PathLoss,
+    PathProfile, RateOverTime, RateRamp, RateSteps,
 };
 pub use reaction::ReactionPoints;
 pub use share::Share;

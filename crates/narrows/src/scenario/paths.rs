@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use narrows_proto::units::{BitRate, Bytes, Span};
+use narrows_sim::path::{GilbertElliott, Jitter, Policer, Shaper, Slots};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +20,40 @@ pub struct LinkPath {
     pub rate: Option<RateOverTime>,
     /// Its propagation delay over time; that of the topology if left out. Where it falls, packets may overtake others, once.
     pub delay: Option<DelayOverTime>,
+    /// Packets lost at random; those of the topology if left out.
+    pub loss: Option<PathLoss>,
+    /// What does not conform to a token bucket is dropped or marked before it reaches the queue. Not where a host sends.
+    pub policer: Option<Policer>,
+    /// Packets wait until a token bucket has enough for them.
+    pub shaper: Option<Shaper>,
+    /// Delays that differ from packet to packet.
+    pub jitter: Option<Jitter>,
+    /// Packets arrive in bunches, of which maybe not all acknowledgments are kept.
+    pub slots: Option<Slots>,
+    /// Where the link is of a usual kind: sets what is left out here.
+    pub profile: Option<PathProfile>,
+}
+
+/// Random loss. Both may be given.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PathLoss {
+    /// Probability that a packet is lost, whatever became of others.
+    pub random: Option<f64>,
+    /// Losses in bursts.
+    pub gilbert_elliott: Option<GilbertElliott>,
+}
+
+/// Usual kinds of links.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PathProfile {
+    /// Frames leave in aggregates when the channel is won.
+    Wifi,
+    /// The direction from a cable modem: packets wait for grants, and acknowledgments are thinned.
+    Cable,
+    /// A path over satellites in low orbits: it is switched every 15 s.
+    Satellite,
 }
 
 /// Directions of a link.

@@ -286,7 +286,7 @@ impl Observer for Watcher {
 
     fn discarded(&mut self, at: Time, link: LinkId, packet: PacketRef<'_>, cause: DropCause) {
         self.marked = None;
-        let on_link = matches!(cause, DropCause::LinkError | DropCause::LinkDown);
+        let on_link = matches!(cause, DropCause::LinkError | DropCause::LinkDown | DropCause::BurstLoss);
         if on_link && self.wants.packets {
             if let Some(way) = self.lossy.get(&link) {
                 let departed = Time::ZERO + at.saturating_since(Time::ZERO + until_known(*way, packet));

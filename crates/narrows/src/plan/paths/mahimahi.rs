@@ -31,7 +31,7 @@ pub(super) fn read(source: &Arc<Source>, opportunity: Bytes) -> Checked<Opportun
         let (start, text) = (next, line.trim());
         next += line.len();
         let error = |message: String| {
-            let start = start + (line.len() - line.trim_start().len()).min(line.len());
+            let start = start + if text.is_empty() { 0 } else { line.len() - line.trim_start().len() };
             let place = Place { source: Arc::clone(source), span: start..start + text.len() };
             Diagnostic::error(Code::Csv, message).at(place)
         };

@@ -8,6 +8,7 @@ mod over_time;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use narrows_proto::cc::Ranges;
 use narrows_proto::units::{BitRate, Span, WireTime};
 use narrows_sim::path::{Opportunities, Path, Rate};
 use narrows_sim::switch::SwitchConfig;
@@ -74,10 +75,11 @@ impl Entry<'_, '_> {
     fn take(&mut self, of: &LinkPath, document: &Document, paths: &mut BTreeMap<LinkId, Path>) {
         let before = self.checker.mistakes();
         let forth = links_between(self.topology, &of.link, &format!("{}.link", self.at), self.checker);
-        if of.rate.is_none() && of.delay.is_none() {
+        if !says_something(of) {
             let error = Diagnostic::error(Code::Conflict, "the entry says nothing of the link");
-            self.checker.error(&self.at, error.help("give it a `rate` or a `delay`"));
+            self.checker.error(&self.at, error.help("give it a `rate`, a `delay`, or something else"));
         }
+        self.check_ranges(of);
         let (written, mistakes) = Written::read(of, document);
         mistakes.into_iter().for_each(|(key, mistake)| self.error(key, mistake));
         if self.checker.mistakes() > before {
@@ -94,6 +96,34 @@ impl Entry<'_, '_> {
         }
     }
 
+    fn check_ranges(&mut self, of: &LinkPath) {
+        let LinkPath { loss, policer, shaper, jitter, slots, .. } = of;
+        let mut ranges = Ranges::default();
+        let bursts = loss.as_ref().and_then(|loss| loss.gilbert_elliott);
+        let checked = [
+            ("loss.gilbert_elliott", bursts.map(|bursts| bursts.check(&mut ranges))),
+            ("policer", policer.map(|policer| policer.check(&mut ranges))),
+            ("shaper", shaper.map(|shaper| shaper.check(&mut ranges))),
+            ("jitter", jitter.as_ref().map(|jitter| jitter.check(&mut ranges))),
+            ("slots", slots.as_ref().map(|slots| slots.check(&mut ranges))),
+        ];
+        for (key, checked) in checked {
+            self.checker.in_range(&format!("{}.{key}", self.at), checked.unwrap_or(Ok(())));
+        }
+        let random = loss.as_ref().and_then(|loss| loss.random).unwrap_or(0.0);
+        if !(0.0..1.0).contains(&random) {
+            let message = format!("random = {random}, expected at least 0, less than 1");
+            self.error("loss.random", Diagnostic::error(Code::OutOfRange, message));
+        }
+        if slots.is_some() && jitter.as_ref().is_some_and(|jitter| jitter.reorder) {
+            let message = "slots keep the order of packets, and jitter may not: reorder = true";
+            self.error(
+                "jitter.reorder",
+                Diagnostic::error(Code::Conflict, message).help("leave one of them out"),
+            );
+        }
+    }
+
     /// Checks what depends on the link.
     fn check_link(&mut self, link: LinkId, path: &Path) {
         let (ends, switches) = (self.topology.link(link), self.switches);
@@ -106,6 +136,12 @@ impl Entry<'_, '_> {
                 "link",
                 error.help("leave out `pause` and `pfc` of that switch, or choose another link"),
             );
+        }
+        if path.policer.is_some() && self.topology.as_host(ends.from).is_some() {
+            let message =
+                format!("the link {} leaves a host, which has no queue", self.topology.link_name(link));
+            let error = Diagnostic::error(Code::Conflict, message);
+            self.error("policer", error.help("put the policer where the switch behind it sends"));
         }
         let latency = settings(ends.to).map_or(Span::ZERO, |switch| switch.latency);
         let delay = path.delay.as_ref().and_then(|delay| delay.values().min()).unwrap_or(ends.wire.delay);
@@ -131,6 +167,18 @@ impl Entry<'_, '_> {
     }
 }
 
+fn says_something(of: &LinkPath) -> bool {
+    let LinkPath { link: _, direction: _, rate, delay, loss, policer, shaper, jitter, slots, profile } = of;
+    rate.is_some()
+        || delay.is_some()
+        || loss.is_some()
+        || policer.is_some()
+        || shaper.is_some()
+        || jitter.is_some()
+        || slots.is_some()
+        || profile.is_some()
+}
+
 /// The directions of a link that an entry is for, if `link` leads from the first of its nodes to the second.
 fn directions(link: LinkId, direction: Direction) -> Vec<LinkId> {
     let back = Topology::reverse(link);
@@ -148,6 +196,8 @@ struct Written {
     opportunities: Option<Arc<Opportunities>>,
     delay: Option<Listed<Span>>,
     loss: Option<Listed<f64>>,
+    /// The rest, as it was written.
+    others: Path,
 }
 
 impl Written {
@@ -182,6 +232,22 @@ impl Written {
             }
             written.delay = keep(over_time::delay(delay), &mut mistakes);
         }
+        let random = of.loss.as_ref().and_then(|loss| loss.random);
+        if random.is_some() && written.loss.is_some() {
+            let message = "the file of `rate` has losses as well";
+            mistakes.push(("loss.random", Diagnostic::error(Code::Conflict, message)));
+        }
+        if let Some(random) = random {
+            written.loss = Some(Listed { steps: vec![(Span::ZERO, random)], period: None });
+        }
+        written.others = Path {
+            bursts: of.loss.as_ref().and_then(|loss| loss.gilbert_elliott),
+            policer: of.policer,
+            shaper: of.shaper,
+            jitter: of.jitter.clone(),
+            slots: of.slots.clone(),
+            ..Path::default()
+        };
         (written, mistakes)
     }
 
@@ -192,6 +258,7 @@ impl Written {
             rate: self.rate.as_ref().map(|rate| Rate::Steps(rate.after(wire.rate))).or(opportunities),
             delay: self.delay.as_ref().map(|delay| delay.after(wire.delay)),
             loss: self.loss.as_ref().map(|loss| loss.after(wire.error_rate)),
+            ..self.others.clone()
         }
     }
 }

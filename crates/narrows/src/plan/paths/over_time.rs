@@ -53,8 +53,9 @@ fn steps<T: Copy>(
         return Err(vec![error(list, "there are no steps, expected at least one".into())]);
     };
     let mut mistakes = Vec::new();
-    if let Some([before, after]) = at.array_windows().find(|[before, after]| before.0 >= after.0) {
-        mistakes.push(error(list, format!("{} after {}, expected times that increase", after.0, before.0)));
+    let mut pairs = at.iter().zip(&at[1..]);
+    if let Some(((before, _), (after, _))) = pairs.find(|(before, after)| before.0 >= after.0) {
+        mistakes.push(error(list, format!("{after} after {before}, expected times that increase")));
     }
     mistakes.extend(at.iter().find_map(|(_, value)| mistake(*value)).map(|message| error(list, message)));
     if let Some(period) = period.filter(|period| period <= last) {
