@@ -9,6 +9,7 @@ pub mod import_hpcc;
 pub mod import_htsim;
 pub mod mutate;
 pub mod paper;
+pub mod path;
 pub mod scenario;
 pub mod sizes;
 pub mod stored;

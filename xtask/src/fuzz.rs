@@ -29,10 +29,11 @@ struct Target {
     changes: u32,
 }
 
-const TARGETS: [Target; 9] = [
+const TARGETS: [Target; 10] = [
     Target { name: "import_hpcc", seeds: &[], longest: 2048, changes: 4 },
     Target { name: "import_htsim", seeds: &[], longest: 2048, changes: 4 },
     Target { name: "paper", seeds: &[], longest: 28_672, changes: 2 },
+    Target { name: "path", seeds: &[], longest: 1024, changes: 5 },
     Target { name: "scenario", seeds: &["scenarios"], longest: 4096, changes: 2 },
     Target { name: "sizes", seeds: &["crates/narrows/data/sizes"], longest: 1024, changes: 5 },
     Target { name: "stored", seeds: &[], longest: 256, changes: 5 },

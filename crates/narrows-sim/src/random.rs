@@ -43,6 +43,14 @@ pub enum Purpose {
     Naming = 15,
     /// Salt of the hash of flow queues.
     FlowHash = 16,
+    /// Losses in bursts on a link.
+    BurstLoss = 20,
+    /// What is added to the delay of packets on a link.
+    Jitter = 21,
+    /// Which packets come late on a link.
+    Late = 22,
+    /// When the slots of a link are.
+    Slots = 23,
 }
 
 /// A reproducible stream of random numbers, the same on every platform (`ChaCha8`).

@@ -156,11 +156,17 @@ pub enum DropCause {
     NoRoute,
     /// The queue of its limiter was full.
     Limiter,
+    /// A policer had no tokens for it.
+    Policer,
+    /// The link was in a bad state.
+    BurstLoss,
+    /// A newer acknowledgment made it needless.
+    Thinned,
 }
 
 impl DropCause {
     /// All causes.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 13] = [
         Self::BufferFull,
         Self::QueueLimit,
         Self::Red,
@@ -171,7 +177,13 @@ impl DropCause {
         Self::LinkDown,
         Self::NoRoute,
         Self::Limiter,
+        Self::Policer,
+        Self::BurstLoss,
+        Self::Thinned,
     ];
+
+    /// What becomes of packets on a link, which have been sent.
+    pub const ON_LINK: [Self; 4] = [Self::LinkError, Self::LinkDown, Self::BurstLoss, Self::Thinned];
 
     /// As it stands in tables.
     pub const fn name(self) -> &'static str {
@@ -186,6 +198,9 @@ impl DropCause {
             Self::LinkDown => "link_down",
             Self::NoRoute => "no_route",
             Self::Limiter => "limiter",
+            Self::Policer => "policer",
+            Self::BurstLoss => "burst_loss",
+            Self::Thinned => "thinned",
         }
     }
 }
@@ -251,7 +266,7 @@ impl PortCounters {
     /// Packets that came to the port and do not wait there any more: sent over its link, or dropped before. Packets that
     /// were lost on the link are among those sent.
     pub fn handled(&self) -> u64 {
-        let on_link = [DropCause::LinkError, DropCause::LinkDown].map(|cause| self.drops[cause as usize]);
+        let on_link = DropCause::ON_LINK.map(|cause| self.drops[cause as usize]);
         self.packets + self.dropped() - on_link.iter().sum::<u64>()
     }
 

@@ -27,6 +27,7 @@ templates! {
     "two-dc-mix"
     "dumbbell"
     "access-link"
+    "changing-wan"
     "incast"
     "leaf-spine"
     "fat-tree"

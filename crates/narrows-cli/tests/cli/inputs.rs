@@ -81,6 +81,11 @@ fn papers_are_taken_or_refused() {
 }
 
 #[test]
+fn traces_of_links_can_be_sent_over_or_are_refused() {
+    feed(&["fuzz/seeds/path"], texts(targets::path::check), bytes_changed);
+}
+
+#[test]
 fn scenarios_become_plans_or_are_refused() {
     let folders = ["fuzz/seeds/scenario", "scenarios"];
     feed(&folders, texts(|text| _ = targets::scenario::check(text)), settings_changed);

@@ -55,6 +55,7 @@ macro_rules! mechanisms {
                     racks: RecordPorts of (Vec<narrows_sim::mechanism::rackcc::JumboFlowRow>, Vec<narrows_sim::mechanism::rackcc::AdvertisedRow>);
             }
             near_source {}
+            paths {}
         }
     };
 }

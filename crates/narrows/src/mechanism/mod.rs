@@ -13,6 +13,7 @@ mod kept_queues;
 pub(crate) mod limiter;
 pub(crate) mod list;
 pub(crate) mod near_source;
+pub(crate) mod paths;
 pub(crate) mod pause;
 pub(crate) mod pfc;
 pub(crate) mod pie;
@@ -70,6 +71,9 @@ pub(crate) trait Mechanism: Sync {
 
     /// Checks what depends on the largest packet that is sent.
     fn check_packets(&self, _network: &Network, _largest: Bytes, _checker: &mut Checker<'_>) {}
+
+    /// Checks token buckets against the largest packet that is sent.
+    fn check_buckets(&self, _scenario: &Scenario, _largest: Bytes, _checker: &mut Checker<'_>) {}
 
     /// Checks what switches have together.
     fn check_network(&self, _scenario: &Scenario, _network: &Network, _checker: &mut Checker<'_>) {}

@@ -39,7 +39,7 @@ pub(super) fn estimate(plan: &Plan) -> u64 {
 /// Packets may be lost on the link, which its far end tells, in rows of its own.
 fn loses(plan: &Plan, link: LinkId) -> bool {
     let wire = &plan.network.topology.link(link).wire;
-    wire.error_rate > 0.0 || !plan.network.failures.is_empty()
+    wire.error_rate > 0.0 || !plan.network.failures.is_empty() || plan.network.paths.contains_key(&link)
 }
 
 /// So many for each flow and interval from its start on.

@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use narrows_proto::cc::Config;
 use narrows_proto::units::Bytes;
-use narrows_sim::NodeId;
+use narrows_sim::path::Path;
 use narrows_sim::switch::SwitchConfig;
 use narrows_sim::topology::NodeKind;
 use narrows_sim::traffic::{Group, Transport};
+use narrows_sim::{LinkId, NodeId};
 use sysinfo::CGroupLimits;
 
 use super::planned::LIVE_PER_HOST;
@@ -45,7 +46,8 @@ pub(super) fn estimate(plan: &Plan, threads: u64) -> Bytes {
     let packets = |bytes: Bytes| (bytes.get() / smallest.get().max(1)).saturating_add(2);
     let links = network.topology.links();
     let sum = |counts: &mut dyn Iterator<Item = u64>| counts.fold(0, u64::saturating_add);
-    let in_flight = sum(&mut links.iter().map(|link| packets(link.wire.rate * link.wire.delay)));
+    let in_flight =
+        sum(&mut (0..links.len()).map(|link| packets(network.most_in_flight(LinkId::from(link)))));
     let ports = network.topology.ports();
     let nodes = network.topology.nodes().iter().zip(&ports).zip(&network.switches);
     let buffered = sum(&mut nodes.map(|((node, ports), switch)| match (&node.kind, switch) {
@@ -71,6 +73,7 @@ pub(super) fn estimate(plan: &Plan, threads: u64) -> Bytes {
         BASE,
         (in_flight.saturating_add(buffered)).saturating_mul(slots * PACKET + SEGMENT),
         queues,
+        sum(&mut network.paths.values().map(Path::bytes)),
         NODE * network.topology.nodes().len() as u64,
         LINK * links.len() as u64,
         ROUTE * switches as u64 * racks.len() as u64,

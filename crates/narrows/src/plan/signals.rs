@@ -20,9 +20,15 @@ pub(super) fn signals(scenario: &Scenario) -> Option<(&'static str, &str)> {
 }
 
 /// Checks what depends on the packets that are sent.
-pub(super) fn check_with_traffic(network: &Network, traffic: &Traffic, checker: &mut Checker<'_>) {
+pub(super) fn check_with_traffic(
+    scenario: &Scenario,
+    network: &Network,
+    traffic: &Traffic,
+    checker: &mut Checker<'_>,
+) {
     let largest = traffic.groups.iter().map(Group::largest_packet).max().unwrap_or(Bytes::ZERO);
     mechanism::all().for_each(|mechanism| mechanism.check_packets(network, largest, checker));
+    mechanism::all().for_each(|mechanism| mechanism.check_buckets(scenario, largest, checker));
     warn_of_deadlock(network, checker);
 }
 

@@ -21,6 +21,7 @@ macro_rules! constants {
 }
 
 mod connectx;
+mod links;
 mod linux;
 #[cfg(test)]
 mod tests;
@@ -28,6 +29,7 @@ mod tests;
 use std::borrow::Cow;
 use std::ops::Range;
 
+pub(crate) use links::{LINK_PROFILES, LinkProfile};
 use narrows_proto::stream::Profile;
 use serde_spanned::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -145,6 +147,7 @@ pub(crate) fn complete(root: &mut DeTable<'_>) {
         }
     }
     complete_table(root);
+    links::complete(root);
 }
 
 /// A table with `transport`, and perhaps `cc`.

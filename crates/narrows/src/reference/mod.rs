@@ -219,7 +219,13 @@ fn profiles() -> Vec<Topic> {
         about: info.about(),
         ..Topic::new(TopicKind::Profile, info.name, info.summary)
     };
-    profile::PROFILES.iter().map(topic).collect()
+    let of_links = |info: &profile::LinkProfile| Topic {
+        place: format!("paths.NUMBER.profile = \"{}\"", info.name),
+        source: info.source.into(),
+        about: info.about(),
+        ..Topic::new(TopicKind::Profile, info.name, info.summary)
+    };
+    profile::PROFILES.iter().map(topic).chain(profile::LINK_PROFILES.iter().map(of_links)).collect()
 }
 
 fn controls() -> Vec<Topic> {

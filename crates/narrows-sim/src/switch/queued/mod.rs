@@ -36,6 +36,8 @@ use crate::mechanism::marking::{Leaving, Verdict};
 use crate::mechanism::registry::each_at_ports;
 use crate::observe::Observer;
 use crate::packet::{ECT, NO_TRAILERS, Packet, Parcel, Trailers};
+use crate::path::NO_LINE;
+use crate::record::DropCause;
 use crate::world::World;
 
 /// All queued ports of a switch.
@@ -235,9 +237,12 @@ impl QueuedPorts {
         common: &mut Common,
         world: &mut World<O>,
     ) -> Option<Taken<'a>> {
-        let mechanisms = self.mechanisms.as_deref()?;
         let is_aside = NEIGHBORS && parcel.packet.is_aside();
-        let parcel = parcel.with(parcel.packet.in_common());
+        let mut parcel = parcel.with(parcel.packet.in_common());
+        if self.ports[number].line() != NO_LINE {
+            parcel = parcel.with(self.police(now, number, parcel, common, world)?);
+        }
+        let mechanisms = self.mechanisms.as_deref()?;
         let priority = usize::from(parcel.packet.priority());
         let queue = if NEIGHBORS { mechanisms.at_ports.queue_of(number, parcel.packet) } else { priority };
         let port = &self.ports[number];
@@ -270,6 +275,26 @@ impl QueuedPorts {
             }
         }
         Some(Taken { parcel, class, queue, backlog, waits, notifies })
+    }
+
+    /// A packet comes to the policer in front of a line, if that has one. None if it has been dropped.
+    #[inline(never)]
+    fn police<O: Observer>(
+        &mut self,
+        now: Time,
+        number: usize,
+        parcel: Parcel<'_>,
+        common: &mut Common,
+        world: &mut World<O>,
+    ) -> Option<Packet> {
+        match world.lines[self.ports[number].line() as usize].police(now, parcel.packet) {
+            Verdict::Pass => Some(parcel.packet),
+            Verdict::Mark => Some(common.mark(now, number, parcel.packet, world)),
+            Verdict::Drop => {
+                common.drop(now, number, parcel, DropCause::Policer, world);
+                None
+            }
+        }
     }
 
     /// A sample has joined a queue that holds `waiting` bytes now. Returns whether there is a message to its source.
