@@ -224,6 +224,11 @@ impl<O: Observer> Session<O> {
         self.shards.iter().map(|shard| &shard.world.observer)
     }
 
+    /// The same, to take what they have noted.
+    pub fn observers_mut(&mut self) -> impl Iterator<Item = &mut O> {
+        self.shards.iter_mut().map(|shard| &mut shard.world.observer)
+    }
+
     /// Does everything that is due up to and including `at`. Does nothing if that is over.
     pub fn advance_until(&mut self, at: Time) {
         self.run(Stop { at, when_drained: false }, &mut |_| ControlFlow::Continue(()));
