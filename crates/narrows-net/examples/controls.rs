@@ -15,14 +15,17 @@ use quinn_proto::{Connection, ConnectionHandle, Dir, Endpoint, Event, StreamId, 
 /// From one data center to the other.
 const ENDS: [&str; 2] = ["dc0/rack0/host0", "dc1/rack0/host0"];
 
-/// The control of quinn that Narrows has under this name.
-fn control(name: &str) -> Arc<dyn ControllerFactory + Send + Sync> {
-    match name {
+/// Settings with the control of quinn that Narrows has under this name.
+pub(crate) fn under(name: &str) -> TransportConfig {
+    let control: Arc<dyn ControllerFactory + Send + Sync> = match name {
         "cubic" => Arc::new(CubicConfig::default()),
         "reno" => Arc::new(NewRenoConfig::default()),
         // It draws where its cycle begins from the machine: no two runs are the same.
         _ => Arc::new(BbrConfig::default()),
-    }
+    };
+    let mut transport = TransportConfig::default();
+    transport.congestion_controller_factory(control);
+    transport
 }
 
 /// A client that sends as much as it can to a server, both of quinn-proto.
@@ -39,9 +42,7 @@ pub(crate) struct Transfer {
 }
 
 impl Transfer {
-    pub(crate) fn new(net: &Net, name: &str) -> Result<Self, Box<dyn Error>> {
-        let mut transport = TransportConfig::default();
-        transport.congestion_controller_factory(control(name));
+    pub(crate) fn new(net: &Net, transport: TransportConfig) -> Result<Self, Box<dyn Error>> {
         let (config, tls) = (Arc::new(tls::endpoint(1)), tls::server(TransportConfig::default()));
         let [client, server] = ENDS.map(|host| net.bind(host, 4433));
         let (client, server) = (client?, server?);
@@ -131,7 +132,7 @@ struct Found {
 
 fn of_quinn(name: &str, beside: Option<&str>) -> Result<Found, Box<dyn Error>> {
     let net = Net::new(&scenario(beside, None)?, &ENDS)?;
-    let mut transfer = Transfer::new(&net, name)?;
+    let mut transfer = Transfer::new(&net, under(name))?;
     let from = Time::ZERO + Span::from_secs(2);
     transfer.run(from)?;
     let before = transfer.received;

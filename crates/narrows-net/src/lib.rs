@@ -52,7 +52,7 @@ mod state;
 mod timer;
 
 pub use narrows::results::Results;
-pub use narrows_proto::units::{Bytes, Span, Time};
+pub use narrows_proto::units::{Span, Time};
 pub use narrows_sim::Codepoint;
 
 pub use self::datagram::{Counters, Datagram, Transmit};

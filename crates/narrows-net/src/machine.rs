@@ -37,7 +37,7 @@ impl Net {
         for machine in machines.iter_mut() {
             due = due.min(work(&mut **machine, now)?);
         }
-        Ok(self.advance(due.min(until))? || due <= until && self.now() < self.end())
+        Ok(self.advance(due.max(now).min(until))? || due <= until && self.now() < self.end())
     }
 }
 

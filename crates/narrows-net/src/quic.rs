@@ -28,12 +28,15 @@ pub struct QuicEndpoint {
     /// Datagrams that belong to no connection.
     answers: VecDeque<Transmit>,
     buffer: Vec<u8>,
+    /// The largest payload that the path carries.
+    most: usize,
 }
 
 impl QuicEndpoint {
     /// Lets `endpoint` send and receive through `socket`.
     pub fn new(socket: Socket, endpoint: Endpoint) -> Self {
         Self {
+            most: socket.net().largest_payload(),
             socket,
             endpoint,
             connections: BTreeMap::new(),
@@ -153,16 +156,19 @@ impl Machine for QuicEndpoint {
             return Some(answer);
         }
         let now = self.socket.net().instant(now);
-        for (handle, connection) in &mut self.connections {
-            self.buffer.clear();
-            if let Some(sent) = connection.poll_transmit(now, 1, &mut self.buffer) {
-                let sent = transmit(&sent, &self.buffer);
-                let handle = *handle;
-                self.exchange(handle);
-                return Some(sent);
+        let Self { connections, buffer, most, .. } = self;
+        let (handle, sent) = connections.iter_mut().find_map(|(handle, connection)| {
+            loop {
+                buffer.clear();
+                let sent = connection.poll_transmit(now, 1, buffer)?;
+                // The path drops what is larger than it carries: so its MTU is found.
+                if sent.size <= *most {
+                    return Some((*handle, transmit(&sent, buffer)));
+                }
             }
-        }
-        None
+        })?;
+        self.exchange(handle);
+        Some(sent)
     }
 }
 

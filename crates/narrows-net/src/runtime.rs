@@ -13,6 +13,7 @@ use narrows_sim::Codepoint;
 use quinn::udp::{EcnCodepoint, RecvMeta, Transmit};
 use quinn::{AsyncTimer, AsyncUdpSocket, Runtime, UdpPoller};
 
+use crate::error::Error;
 use crate::executor::Executor;
 use crate::socket::Socket;
 use crate::timer::Timer;
@@ -60,7 +61,11 @@ impl AsyncUdpSocket for Socket {
     fn try_send(&self, transmit: &Transmit<'_>) -> io::Result<()> {
         debug_assert!(transmit.segment_size.is_none(), "one datagram at a time was announced");
         let ecn = transmit.ecn.map_or(Codepoint::NotEct, |ecn| Codepoint::of_bits(ecn as u8));
-        Ok(self.send_to(transmit.contents, transmit.destination, ecn)?)
+        match self.send_to(transmit.contents, transmit.destination, ecn) {
+            // The path drops what is larger than it carries: so its MTU is found.
+            Err(Error::TooLarge { .. }) => Ok(()),
+            sent => Ok(sent?),
+        }
     }
 
     fn poll_recv(

@@ -84,12 +84,11 @@ impl Socket {
         let polled = self.net.with(|state| {
             let inbox = state.inboxes.entry(self.address).or_default();
             let next = inbox.next();
-            if next.is_none() {
-                inbox.waiting = Some(context.waker().clone());
-            }
-            Ok(next)
+            // See `Socket::drop`.
+            let waited = if next.is_none() { inbox.waiting.replace(context.waker().clone()) } else { None };
+            Ok((next, waited))
         });
-        polled.ok().flatten().map_or(Poll::Pending, Poll::Ready)
+        polled.ok().and_then(|(next, _)| next).map_or(Poll::Pending, Poll::Ready)
     }
 
     /// Waits for the next datagram.

@@ -4,7 +4,7 @@
 #[allow(dead_code)]
 mod controls;
 
-use controls::{Transfer, scenario};
+use controls::{Transfer, scenario, under};
 use narrows::document::Document;
 use narrows::plan::Plan;
 use narrows_net::{Codepoint, Datagram, Machine, Net, Socket, Span, Time, Transmit};
@@ -48,7 +48,7 @@ impl<M: Machine> Machine for Noted<'_, M> {
 fn times_and_sizes_of_all_datagrams_of_quinn_proto_are_the_same_every_time() {
     let run = || {
         let net = Net::new(&scenario(Some("bbr"), None).unwrap(), &ENDS).unwrap();
-        let mut transfer = Transfer::new(&net, "cubic").unwrap();
+        let mut transfer = Transfer::new(&net, under("cubic")).unwrap();
         let end = at(Span::from_secs(2));
         let mut noted = Vec::new();
         while net.now() < end {
@@ -77,7 +77,7 @@ fn marks_of_switches_slow_quinn_down_and_nothing_is_lost() {
     };
     let run = |marking| {
         let net = Net::new(&plan(marking), &ENDS).unwrap();
-        let mut transfer = Transfer::new(&net, "reno").unwrap();
+        let mut transfer = Transfer::new(&net, under("reno")).unwrap();
         transfer.run(net.end()).unwrap();
         let path = transfer.connection().stats().path;
         drop(transfer);
@@ -88,4 +88,16 @@ fn marks_of_switches_slow_quinn_down_and_nothing_is_lost() {
     assert_eq!(run("measure={ from = \"1 s\" }"), (false, true, true));
     let buffer = r#"switches.default={ buffer = { size = "4 MB" }, marking = { step = { k = "100 kB" } } }"#;
     assert_eq!(run(buffer), (true, false, true));
+}
+
+#[test]
+fn the_largest_datagram_that_the_path_carries_is_found() {
+    let net = Net::new(&scenario(None, None).unwrap(), &ENDS).unwrap();
+    let mut transport = under("cubic");
+    let mut discovery = quinn_proto::MtuDiscoveryConfig::default();
+    discovery.upper_bound(4_000).minimum_change(1);
+    transport.mtu_discovery_config(Some(discovery));
+    let mut transfer = Transfer::new(&net, transport).unwrap();
+    transfer.run(at(Span::from_secs(3))).unwrap();
+    assert_eq!((transfer.connection().current_mtu(), net.largest_payload()), (1472, 1472));
 }

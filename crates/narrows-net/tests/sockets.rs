@@ -224,6 +224,30 @@ fn a_future_that_waits_for_nothing_ends_with_the_run() {
     assert_eq!((socket.receive(), other.finish().is_err()), (None, true));
 }
 
+#[test]
+fn what_fails_links_and_missing_routes_drop_is_forgotten() {
+    let failure = r#"
+        [[failures]]
+        link = ["dc0/border0", "dc1/border0"]
+        from = "50 ms"
+        reroute_after = "50 ms"
+    "#;
+    let ends = ["dc0/rack0/host0", "dc1/rack0/host0"];
+    let scenario = include_str!("../examples/two-dc.toml").to_owned() + failure;
+    let net = Net::from_text(&scenario, &ends).unwrap();
+    let [a, b] = ends.map(|host| net.bind(host, 1).unwrap());
+    let dropped = [20, 60, 150].map(|ms| {
+        pass(&net, at(Span::from_ms(ms)).saturating_since(net.now()));
+        a.send_to(b"?", b.address(), Codepoint::NotEct).unwrap();
+        pass(&net, Span::from_ms(25));
+        let Counters { dropped, in_flight, .. } = net.counters();
+        (dropped, in_flight)
+    });
+    assert_eq!(dropped, [(0, 0), (1, 0), (2, 0)]);
+    drop([a, b]);
+    assert!(net.finish().unwrap().no_route.dropped() > 0);
+}
+
 /// Sends one datagram at each of some times, and echoes nothing.
 struct Clockwork {
     socket: Socket,
