@@ -20,7 +20,6 @@ pub(crate) fn under(name: &str) -> TransportConfig {
     let control: Arc<dyn ControllerFactory + Send + Sync> = match name {
         "cubic" => Arc::new(CubicConfig::default()),
         "reno" => Arc::new(NewRenoConfig::default()),
-        // It draws where its cycle begins from the machine: no two runs are the same.
         _ => Arc::new(BbrConfig::default()),
     };
     let mut transport = TransportConfig::default();

@@ -62,15 +62,21 @@ pub(crate) fn transfer() -> Result<(Arrivals, Results), Box<dyn Error>> {
     Ok((arrivals, net.finish()?))
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let (arrivals, results) = transfer()?;
-    for second in [1, 5, 10, 15, 20] {
+/// Bytes that had arrived at some moments, a line each.
+pub(crate) fn report(arrivals: &Arrivals, results: &Results) -> Vec<String> {
+    let over_quic = [1, 5, 10, 15, 20].map(|second| {
         let until = Time::ZERO + Span::from_secs(second);
         let bytes: usize = arrivals.iter().take_while(|(at, _)| *at <= until).map(|(_, bytes)| bytes).sum();
-        println!("{second:2} s: {:.3} MB arrived over QUIC", bytes as f64 / 1e6);
-    }
-    for flow in &results.flows {
-        println!("20 s: {:.3} MB arrived of a simulated flow under BBR", flow.delivered.get() as f64 / 1e6);
+        format!("{second:2} s: {bytes} B over QUIC")
+    });
+    let beside = results.flows.iter().map(|flow| format!("20 s: {} B under BBR", flow.delivered.get()));
+    over_quic.into_iter().chain(beside).collect()
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let (arrivals, results) = transfer()?;
+    for line in report(&arrivals, &results) {
+        println!("{line}");
     }
     Ok(())
 }

@@ -46,9 +46,9 @@ impl<M: Machine> Machine for Noted<'_, M> {
 
 #[test]
 fn times_and_sizes_of_all_datagrams_of_quinn_proto_are_the_same_every_time() {
-    let run = || {
+    let run = |control| {
         let net = Net::new(&scenario(Some("bbr"), None).unwrap(), &ENDS).unwrap();
-        let mut transfer = Transfer::new(&net, under("cubic")).unwrap();
+        let mut transfer = Transfer::new(&net, under(control)).unwrap();
         let end = at(Span::from_secs(2));
         let mut noted = Vec::new();
         while net.now() < end {
@@ -61,9 +61,11 @@ fn times_and_sizes_of_all_datagrams_of_quinn_proto_are_the_same_every_time() {
         }
         noted
     };
-    let first = run();
-    assert!(first.len() > 2_000, "{} datagrams", first.len());
-    assert!(first == run());
+    for control in ["cubic", "reno", "bbr"] {
+        let first = run(control);
+        assert!(first.len() > 2_000, "{} datagrams", first.len());
+        assert!(first == run(control), "{control}");
+    }
 }
 
 #[test]
