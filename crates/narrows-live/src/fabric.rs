@@ -3,7 +3,7 @@
 //! Frames of hosts enter it as packets when the link of their host has room for them, and leave it when their last bit arrives. A frame
 //! is read from its device only then, so that hosts send at the rate of their links and wait when these are paused.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::io::{self, Read, Write};
 use std::ops::ControlFlow;
 use std::sync::mpsc::Sender;
@@ -33,9 +33,6 @@ const AHEAD_US: u64 = 50;
 const WORK: Duration = Duration::from_micros(200);
 const REST: Duration = Duration::from_micros(12);
 
-/// Frames that the fabric has dropped are forgotten after this time of the scenario.
-const KEPT: Span = Span::from_secs(10);
-
 /// Sizes on the wire that the fabric carries.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sizes {
@@ -62,10 +59,8 @@ pub(crate) struct Fabric<'a> {
     connections: HashMap<FlowId, Connection>,
     /// By number: frames in the fabric.
     frames: HashMap<u64, Vec<u8>>,
-    /// When frames entered, in order.
-    entered: VecDeque<Time>,
-    /// Number of the first of these.
-    first: u64,
+    /// Number of the next.
+    next: u64,
     spare: Vec<Vec<u8>>,
     clock: Clock,
     sizes: Sizes,
@@ -106,8 +101,7 @@ impl<'a> Fabric<'a> {
             seen: HashMap::new(),
             connections: HashMap::new(),
             frames: HashMap::new(),
-            entered: VecDeque::new(),
-            first: 0,
+            next: 0,
             spare: Vec::new(),
             clock,
             sizes,
@@ -183,11 +177,8 @@ impl<'a> Fabric<'a> {
             let _ = self.lateness.record(late);
             self.spare.push(frame);
         }
-        while self.entered.front().is_some_and(|at| *at + KEPT < self.session.now()) {
-            self.entered.pop_front();
-            self.frames.remove(&self.first);
-            self.first += 1;
-        }
+        let dropped = self.session.take_discarded();
+        self.spare.extend(dropped.filter_map(|number| self.frames.remove(&number)));
     }
 
     /// A frame was sent or received.
@@ -246,13 +237,12 @@ impl<'a> Fabric<'a> {
             return Span::ZERO;
         };
         let Way { flow, back } = self.way(host.id, HostId(seen.to), seen.ports);
-        let now = self.session.now();
-        self.keep(host, now, false, &frame);
-        let number = self.first + self.entered.len() as u64;
+        self.keep(host, self.session.now(), false, &frame);
+        let number = self.next;
+        self.next += 1;
         self.frames.insert(number, frame);
-        self.entered.push_back(now);
-        let packet = Injected::Datagram { number, size, ect: seen.ect, back };
-        self.session.send(flow, &packet, now);
+        let packet = Injected::Datagram { number, size, ecn: seen.ecn, back };
+        self.session.send(flow, &packet, self.session.now());
         host.rate.time_to_send(size)
     }
 

@@ -1,8 +1,8 @@
 //! Frames of real hosts: Ethernet, ARP, IPv4, and the ports of what is in it.
 
-use std::net::Ipv4Addr;
-
+use narrows::addresses::{address_of, host_of};
 use narrows_proto::cnm::Cnm;
+use narrows_sim::Codepoint;
 
 /// Bytes before the network-layer packet.
 pub(crate) const ETHERNET: usize = 14;
@@ -13,21 +13,6 @@ pub(crate) const WIRE: usize = 24;
 const IPV4: [u8; 2] = [0x08, 0x00];
 const ARP: [u8; 2] = [0x08, 0x06];
 const CNM: [u8; 2] = [0x22, 0xe7];
-
-/// Real hosts live in this network.
-pub(crate) const NETWORK: [u8; 2] = [10, 77];
-
-/// Address of the host of this number.
-pub(crate) fn address_of(host: u32) -> Ipv4Addr {
-    let [.., high, low] = (host + 1).to_be_bytes();
-    Ipv4Addr::new(NETWORK[0], NETWORK[1], high, low)
-}
-
-/// The host with this address.
-pub(crate) fn host_of(address: [u8; 4]) -> Option<u32> {
-    let [a, b, high, low] = address;
-    ([a, b] == NETWORK).then(|| u32::from(u16::from_be_bytes([high, low])))?.checked_sub(1)
-}
 
 /// Hardware address of the host of this number: one that is administered locally.
 pub(crate) fn hardware_of(host: u32) -> [u8; 6] {
@@ -54,8 +39,7 @@ impl Ports {
 pub(crate) struct Seen {
     pub(crate) to: u32,
     pub(crate) ports: Ports,
-    /// It may be marked.
-    pub(crate) ect: bool,
+    pub(crate) ecn: Codepoint,
 }
 
 /// Destination, ports and ECN of a frame; none if it is not for another host.
@@ -65,7 +49,7 @@ pub(crate) fn read(frame: &[u8]) -> Option<Seen> {
         return None;
     }
     let to = host_of(packet[16..20].try_into().expect("four bytes"))?;
-    let ect = packet[1] & 3 != 0;
+    let ecn = Codepoint::of_bits(packet[1]);
     let has_ports = matches!(packet[9], 6 | 17);
     let ports = packet.get(4 * usize::from(packet[0] & 15)..).and_then(|inner| inner.get(..4));
     let ports = match ports {
@@ -74,7 +58,7 @@ pub(crate) fn read(frame: &[u8]) -> Option<Seen> {
         }
         _ => Ports::default(),
     };
-    Some(Seen { to, ports, ect })
+    Some(Seen { to, ports, ecn })
 }
 
 /// Marks a frame that [`read`] has understood (RFC 3168 §5), and mends its checksum (RFC 1624 §3).
@@ -166,18 +150,9 @@ mod tests {
     }
 
     #[test]
-    fn addresses_name_their_hosts() {
-        for host in [0, 1, 254, 255, 65_000] {
-            assert_eq!(host_of(address_of(host).octets()), Some(host));
-        }
-        assert_eq!(host_of([10, 77, 0, 0]), None);
-        assert_eq!(host_of([192, 168, 0, 1]), None);
-    }
-
-    #[test]
     fn a_segment_tells_where_it_goes() {
         let ports = Ports { from: 0x1234, to: 5000 };
-        assert_eq!(read(&segment()), Some(Seen { to: 1, ports, ect: true }));
+        assert_eq!(read(&segment()), Some(Seen { to: 1, ports, ecn: Codepoint::Ect0 }));
         for length in 0..ETHERNET + 20 {
             assert_eq!(read(&segment()[..length]), None);
         }

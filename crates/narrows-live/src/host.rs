@@ -7,12 +7,13 @@ use std::os::fd::AsFd;
 use std::process::{Command, Stdio};
 use std::thread;
 
+use narrows::addresses::{NETWORK, address_of};
 use narrows::diagnostic::{Checked, Code, Diagnostic};
 use narrows_proto::units::{BitRate, Bytes, Span};
 use narrows_sim::HostId;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
-use crate::frames::{NETWORK, WIRE, address_of, hardware_of};
+use crate::frames::{WIRE, hardware_of};
 use crate::sys;
 
 /// Name of the device inside a host.

@@ -13,6 +13,7 @@ use std::sync::mpsc::Receiver;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use narrows::addresses::address_of;
 use narrows::diagnostic::{Code, Diagnostic};
 use narrows::plan::Plan;
 use narrows::results::RealProgram;
@@ -23,7 +24,6 @@ use rustix::mount::{
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetpgrp, tcsetattr, tcsetpgrp};
 
-use crate::frames::address_of;
 use crate::host::RealHost;
 use crate::sys;
 

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Token};
+use narrows::addresses::host_of;
 use narrows::plan::Plan;
 use narrows_proto::units::{Bytes, Time};
 use narrows_sim::observe::WindowRow;
@@ -20,7 +21,7 @@ use crate::due::Due;
 use crate::ends::{End, address, check_ecn, stream};
 use crate::flow::Flow;
 use crate::followers::{Clients, Followers};
-use crate::frames::{Ports, host_of};
+use crate::frames::Ports;
 use crate::host::RealHost;
 use crate::sys::{self, TcpInfo};
 use crate::ways::Ways;

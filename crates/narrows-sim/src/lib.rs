@@ -77,7 +77,7 @@ pub use engine::{
     Delivered, Delivery, Execution, External, Injected, OnProgress, Outcome, Progress, ReceivedPacket,
     RecordedSession, Session, Simulation, Stop, is_link_rate, simulate,
 };
-pub use host::Client;
+pub use host::{Client, Codepoint};
 pub use ideal::{IdealPath, ideal_fct};
 pub use ids::{FlowId, GroupId, HostId, LinkId, NodeId};
 pub use link::Outage;

@@ -1,4 +1,5 @@
 //! Scenario to plan to run to results.
+pub mod addresses;
 pub mod bounds;
 mod checksum;
 pub mod counters;

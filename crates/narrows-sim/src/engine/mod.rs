@@ -30,7 +30,7 @@ pub use self::outcome::Outcome;
 pub use self::session::{Delivered, Delivery, External, Injected, ReceivedPacket, Session};
 use crate::ids::{FlowId, GroupId, HostId};
 use crate::network::Network;
-use crate::observe::{Observer, Recorders};
+use crate::observe::{DiscardObserver, Observer, Recorders};
 use crate::traffic::Traffic;
 
 /// Lays out a network and its traffic and runs it unobserved; see [`Simulation::new`] and [`Simulation::run`].
@@ -100,6 +100,11 @@ impl RecordedSession {
         self.0.advance_until(at);
     }
 
+    /// See [`Session::advance_until_delivery`].
+    pub fn advance_until_delivery(&mut self, at: Time) {
+        self.0.advance_until_delivery(at);
+    }
+
     /// See [`Session::quiet_until`].
     pub fn quiet_until(&mut self) -> Time {
         self.0.quiet_until()
@@ -108,6 +113,14 @@ impl RecordedSession {
     /// See [`Session::take_deliveries`].
     pub fn take_deliveries(&mut self) -> Vec<Delivery> {
         self.0.take_deliveries()
+    }
+
+    /// Numbers of datagrams for external hosts that were dropped or lost since the last call, in no order.
+    pub fn take_discarded(&mut self) -> impl Iterator<Item = u64> {
+        self.0
+            .observers_mut()
+            .filter_map(|(_, (_, discards))| discards.as_mut())
+            .flat_map(DiscardObserver::take)
     }
 
     /// Runs until `stop`, from where it stands; see [`Session::run`].

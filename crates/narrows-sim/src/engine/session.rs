@@ -17,6 +17,8 @@
 //!
 //! It does not wait for a clock: who wants a second to last a second has to wait between the steps.
 
+mod deliveries;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -224,22 +226,14 @@ impl<O: Observer> Session<O> {
         self.shards.iter().map(|shard| &shard.world.observer)
     }
 
+    /// The same, to take what they have noted.
+    pub fn observers_mut(&mut self) -> impl Iterator<Item = &mut O> {
+        self.shards.iter_mut().map(|shard| &mut shard.world.observer)
+    }
+
     /// Does everything that is due up to and including `at`. Does nothing if that is over.
     pub fn advance_until(&mut self, at: Time) {
         self.run(Stop { at, when_drained: false }, &mut |_| ControlFlow::Continue(()));
-    }
-
-    /// Does everything up to and including the first moment at which somebody outside receives something, `at` at the latest: all
-    /// of a flow that was injected or started from there, or a packet for an external host.
-    ///
-    /// To stop there it stops at every packet that arrives at a host where that may happen, so it is slower than
-    /// [`advance_until`](Self::advance_until).
-    pub fn advance_until_delivery(&mut self, at: Time) {
-        let before = self.awaited;
-        while self.awaited == before && self.now <= at {
-            let quiet = self.quiet_until();
-            self.advance_until(at.min(quiet));
-        }
     }
 
     /// Runs until `stop`, from where it stands. `progress` is called every now and then and may interrupt the run, which can go on
@@ -321,20 +315,6 @@ impl<O: Observer> Session<O> {
         self.shards[shard].host_mut(node).0.backlog(now)
     }
 
-    /// Nobody outside receives anything before this moment, unless something is injected; never, if nothing is due.
-    pub fn quiet_until(&mut self) -> Time {
-        // What arrives in the next window is on its way when that begins.
-        let windows = self.windows();
-        let over = self.next_window().map_or(Time::NEVER, |window| last_before(windows.end(window)));
-        self.next_arrival().min(over)
-    }
-
-    /// Deliveries since the last call: all of a flow, whoever started it, and packets for external hosts. In order of time,
-    /// then of hosts.
-    pub fn take_deliveries(&mut self) -> Vec<Delivery> {
-        std::mem::take(&mut self.deliveries)
-    }
-
     /// Ends the run now.
     pub fn finish(self) -> Outcome<O> {
         let ended = last_before(self.now);
@@ -345,34 +325,6 @@ impl<O: Observer> Session<O> {
     pub(super) fn complete(mut self, stop: Stop, progress: &mut dyn OnProgress) -> Outcome<O> {
         self.run(stop, progress);
         self.finish()
-    }
-
-    /// Looks for what has arrived.
-    fn collect(&mut self) {
-        let first_new = self.deliveries.len();
-        for (shard, delivered) in self.shards.iter().zip(&mut self.delivered) {
-            for &(flow, at) in &shard.world.log.completions[*delivered..] {
-                let host = shard.world.shared.flows[flow.index()].to;
-                if self.expected.remove(&flow) {
-                    self.awaited += 1;
-                    self.receivers.entry(host).and_modify(|flows| *flows -= 1);
-                }
-                self.deliveries.push(Delivery { at, host, what: Delivered::Message(flow) });
-            }
-            *delivered = shard.world.log.completions.len();
-        }
-        self.receivers.retain(|_, flows| *flows > 0);
-        for index in 0..self.external.len() {
-            let host = self.external[index];
-            let (shard, node) = self.place(host);
-            for whole in self.shards[shard].host_mut(node).0.take_arrived() {
-                self.awaited += 1;
-                let (at, what) = (whole.packet.at(), Delivered::Packet(ReceivedPacket(whole)));
-                self.deliveries.push(Delivery { at, host, what });
-            }
-        }
-        // Several at one host at the same time come in the order in which they arrived.
-        self.deliveries[first_new..].sort_by_key(|delivery| (delivery.at, delivery.host));
     }
 
     /// Adds a flow that does not start by itself.
@@ -418,17 +370,6 @@ impl<O: Observer> Session<O> {
     /// The next window in which anything is due.
     fn next_window(&mut self) -> Option<u64> {
         self.shards.iter_mut().filter_map(|shard| shard.world.calendar.next_window()).min()
-    }
-
-    /// When the next packet, of those on their way, arrives where somebody outside may receive something.
-    fn next_arrival(&mut self) -> Time {
-        let Self { shards, places, external, receivers, .. } = self;
-        let arrival = |host: &HostId| {
-            let (shard, node) = places[host.index()];
-            let (host, world) = shards[shard as usize].host_mut(node);
-            host.next_arrival(world)
-        };
-        external.iter().chain(receivers.keys()).map(arrival).min().unwrap_or(Time::NEVER)
     }
 }
 

@@ -10,6 +10,37 @@ use crate::ids::{FlowId, HostId};
 use crate::packet::{self, Fields, Kind, Packet, Parcel, Trailers, wire_size};
 use crate::world::GroupState;
 
+/// The ECN field of a packet (RFC 3168 §5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Codepoint {
+    /// Its transport does not use ECN: it is dropped where others are marked.
+    #[default]
+    NotEct = 0,
+    /// ECT(1): it may be marked, and is of a scalable control (RFC 9331 §4.1).
+    Ect1 = 1,
+    /// ECT(0): it may be marked.
+    Ect0 = 2,
+    /// It has been marked.
+    Ce = 3,
+}
+
+impl Codepoint {
+    /// The codepoint in the two lowest bits of the second byte of an IPv4 header, or of a traffic class.
+    pub fn of_bits(byte: u8) -> Self {
+        [Self::NotEct, Self::Ect1, Self::Ect0, Self::Ce][usize::from(byte & 3)]
+    }
+
+    /// As packets carry it: flags and marks.
+    fn carried(self) -> (u8, u64) {
+        match self {
+            Self::NotEct => (0, 0),
+            Self::Ect1 => (packet::ECT, packet::L4S),
+            Self::Ect0 => (packet::ECT, 0),
+            Self::Ce => (packet::ECT | packet::CE, 0),
+        }
+    }
+}
+
 /// A packet from outside.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Injected {
@@ -21,8 +52,8 @@ pub enum Injected {
         number: u64,
         /// On the wire, framing included.
         size: Bytes,
-        /// It may be marked.
-        ect: bool,
+        /// Its ECN field.
+        ecn: Codepoint,
     },
     /// Data or a SYN of a stream, from the source of a flow to its destination.
     Segment(Segment),
@@ -43,11 +74,11 @@ impl Injected {
     pub(crate) fn packet(&self, flow: FlowId, to: HostId, group: &GroupState) -> WholePacket {
         let (priority, incarnation) = (group.priority, 0);
         let (packet, trailers) = match self {
-            Self::Datagram { number, size, ect, .. } => {
-                let (kind, flags) = (Kind::Datagram, if *ect { packet::ECT } else { 0 });
+            Self::Datagram { number, size, ecn, .. } => {
+                let (kind, (flags, marks)) = (Kind::Datagram, ecn.carried());
                 let (seq, size, trailers) = (*number, wire_size(*size), 0);
                 let fields = Fields { seq, flow, to, size, incarnation, kind, priority, flags, trailers };
-                (Packet::new(fields), Trailers::default())
+                (Packet::new(fields).with_marks(marks), Trailers::default())
             }
             Self::Segment(segment) => {
                 group.stream(); // or panics

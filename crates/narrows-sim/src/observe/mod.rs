@@ -4,6 +4,7 @@
 //! watched costs nothing. Each thread has an observer of its own that sees the nodes of that thread; calls for one link
 //! or flow come in the order of time.
 
+mod discards;
 mod live;
 mod observer;
 mod of_mechanisms;
@@ -13,6 +14,7 @@ pub(crate) mod rows;
 mod state;
 mod windows;
 
+pub use discards::DiscardObserver;
 pub use live::{Counts, Durations, GroupLook, LinkLook, Live, LiveObserver, Look, WindowLook};
 pub use observer::{BetweenWindows, MechanismEvent, Observer, Reviewed, SenderRef};
 pub use of_mechanisms::OfMechanisms;
@@ -23,10 +25,10 @@ pub use state::{StateObserver, StateRow};
 pub use windows::{WindowObserver, WindowRow};
 
 /// The observers of everything that may be recorded: queues and links, windows and states, what mechanisms do; and those of a run
-/// that is watched while it goes on.
+/// that is watched while it goes on, or has hosts outside.
 pub type Recorders = (
     ((Option<PortObserver>, Option<PortObserver>), (OfSenders, OfMechanisms)),
-    Option<(Box<dyn BetweenWindows>, LiveObserver)>,
+    (Option<(Box<dyn BetweenWindows>, LiveObserver)>, Option<DiscardObserver>),
 );
 
 /// The observers of senders.

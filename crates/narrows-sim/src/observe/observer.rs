@@ -277,6 +277,9 @@ observer! { $
     /// node at the far end reports this, and the order of time holds only among such calls.
     fn discarded(at: Time, link: LinkId, packet: PacketRef<'_>, cause: DropCause);
 
+    /// At `at`, a switch had no route for `packet` and dropped it.
+    fn unrouted(at: Time, packet: PacketRef<'_>);
+
     /// At `at`, `flow` has started, or a client its next one.
     fn started(at: Time, flow: FlowId);
 

@@ -6,7 +6,7 @@ use narrows_proto::units::Time;
 use super::{Ports, Switch, UNROUTED};
 use crate::mechanism::StopFrame;
 use crate::mechanism::at_switch::Pass;
-use crate::observe::Observer;
+use crate::observe::{Observer, PacketRef};
 use crate::packet::{Control, Packet, Parcel};
 use crate::record::DropCause;
 use crate::routing::Choice;
@@ -69,7 +69,7 @@ impl Switch {
         let ports = self.routes.ports_to(world.shared.access[parcel.packet.to().index()].leaf);
         match ports.get(number as usize % ports.len().max(1)) {
             Some(port) => self.join(now, (*port).into(), parcel, from, world),
-            None => self.no_route.count_drop(DropCause::NoRoute, parcel.packet.size()),
+            None => self.drop_unrouted(now, parcel, world),
         }
     }
 
@@ -107,9 +107,14 @@ impl Switch {
             _ => self.route(packet, &world.shared.access),
         };
         match port {
-            UNROUTED => self.no_route.count_drop(DropCause::NoRoute, packet.size()),
+            UNROUTED => self.drop_unrouted(now, parcel, world),
             port => self.join(now, port.into(), parcel, from, world),
         }
+    }
+
+    fn drop_unrouted<O: Observer>(&mut self, now: Time, parcel: Parcel<'_>, world: &mut World<O>) {
+        self.no_route.count_drop(DropCause::NoRoute, parcel.packet.size());
+        world.observer.unrouted(now, PacketRef::new(parcel));
     }
 
     /// A row of its routes is another from this moment on, which is not before that of the last.

@@ -13,8 +13,8 @@ use narrows_sim::topology::{LeafSpine, Star, Topology};
 use narrows_sim::traffic::{FlowSpec, Generator, GeneratorKind, Group, Pause, Traffic, Transport};
 use narrows_sim::workload::{Pairs, Partner, Sizes, poisson};
 use narrows_sim::{
-    Delivered, Delivery, Execution, External, FlowId, GroupId, HostId, Injected, LinkId, Network, Purpose,
-    Routing, Session, Stop, Stream,
+    Codepoint, Delivered, Delivery, Execution, External, FlowId, GroupId, HostId, Injected, LinkId, Network,
+    Purpose, Routing, Session, Stop, Stream,
 };
 use proptest::prelude::*;
 
@@ -274,7 +274,12 @@ fn packets_between_external_hosts_take_the_time_of_their_way_and_meet_others() {
     let traffic = crate::support::traffic(datagrams(BitRate::from_gbps(10)), Vec::new());
     let mut session = outside(&network, &traffic, &[0, 1, 2]);
     let [a, b] = [0, 1].map(|from| session.open(GroupId(0), HostId(from), HostId(2)));
-    let packet = |number, size| Injected::Datagram { number, size: Bytes::new(size), ect: true, back: false };
+    let packet = |number, size| Injected::Datagram {
+        number,
+        size: Bytes::new(size),
+        ecn: Codepoint::Ect0,
+        back: false,
+    };
     // Injected out of order, sent in order of time.
     session.send(a, &packet(2, 1000), at(Span::from_us(9)));
     session.send(a, &packet(1, 84), at(Span::from_us(5)));
@@ -315,7 +320,8 @@ fn packets_go_both_ways_of_a_flow_and_nothing_arrives_while_it_is_quiet() {
     let mut session = outside(&star(2), &traffic, &[0, 1]);
     assert_eq!(session.quiet_until(), Time::NEVER);
     let flow = session.open(GroupId(0), HostId(0), HostId(1));
-    let packet = |number, back| Injected::Datagram { number, size: Bytes::new(1500), ect: false, back };
+    let packet =
+        |number, back| Injected::Datagram { number, size: Bytes::new(1500), ecn: Codepoint::NotEct, back };
     let (first, second) = (at(Span::from_us(3)), at(Span::from_us(4)));
     session.send(flow, &packet(1, false), first);
     session.send(flow, &packet(2, true), second);
@@ -343,7 +349,8 @@ fn the_backlog_of_a_card_is_the_time_it_needs_for_its_packets() {
     let mut session = outside(&star(2), &traffic, &[0, 1]);
     let flow = session.open(GroupId(0), HostId(0), HostId(1));
     for number in 0..3 {
-        let packet = Injected::Datagram { number, size: Bytes::new(1250), ect: false, back: false };
+        let packet =
+            Injected::Datagram { number, size: Bytes::new(1250), ecn: Codepoint::NotEct, back: false };
         session.send(flow, &packet, Time::ZERO);
     }
     let backlogs = [500, 1500, 2500, 3500].map(|ns| {

@@ -4,7 +4,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use narrows_sim::observe::{
-    BetweenWindows, LiveObserver, PortObserver, Recorders, RowLimit, StateObserver, WindowObserver,
+    BetweenWindows, DiscardObserver, LiveObserver, PortObserver, Recorders, RowLimit, StateObserver,
+    WindowObserver,
 };
 use narrows_sim::traffic::Traffic;
 use narrows_sim::{External, LinkId, OnProgress, RecordedSession};
@@ -46,7 +47,7 @@ impl Steps {
     ) -> Self {
         let Plan { network, traffic, scenario, .. } = &**plan;
         let events = Arc::new(RowLimit::new(most_events));
-        let mut all = || recorders(plan, &events, live());
+        let mut all = || recorders(plan, &events, live(), None);
         let lay_out = |_: &mut dyn OnProgress| {
             RecordedSession::new(network, traffic, scenario.seed, execution(options), &mut all)
         };
@@ -65,7 +66,10 @@ impl Steps {
         let most_events = most_events(Options::default());
         let events = Arc::new(RowLimit::new(most_events));
         let mut observers = watched.map(Watched::observers);
-        let mut all = || recorders(plan, &events, observers.as_mut().and_then(Iterator::next));
+        let mut all = || {
+            let live = observers.as_mut().and_then(Iterator::next);
+            recorders(plan, &events, live, Some(DiscardObserver::new(external)))
+        };
         let seed = plan.scenario.seed;
         let session = RecordedSession::with_external(&plan.network, traffic, seed, external, &mut all);
         Self { plan: Arc::clone(plan), session, events, most_events, complete: false }
@@ -143,8 +147,13 @@ impl Steps {
     }
 }
 
-/// The observers of one thread for all that is recorded, and of those who watch.
-fn recorders(plan: &Plan, events: &Arc<RowLimit>, live: Option<Live>) -> Recorders {
+/// The observers of one thread for all that is recorded, of those who watch, and of what is lost of hosts outside.
+fn recorders(
+    plan: &Plan,
+    events: &Arc<RowLimit>,
+    live: Option<Live>,
+    discards: Option<DiscardObserver>,
+) -> Recorders {
     let Plan { network, traffic, record, .. } = plan;
     let (links, flows) = (network.topology.links().len(), traffic.flows.len());
     let ports = |recorded: &Option<(_, Vec<LinkId>)>| {
@@ -153,5 +162,5 @@ fn recorders(plan: &Plan, events: &Arc<RowLimit>, live: Option<Live>) -> Recorde
     let windows = record.windows.as_ref().map(|(interval, of)| WindowObserver::new(*interval, flows, of));
     let states = record.state.as_ref().map(|(interval, of)| StateObserver::new(*interval, flows, of));
     let mechanisms = recorded::observers(plan, events);
-    (((ports(&record.queues), ports(&record.links)), ((windows, states), mechanisms)), live)
+    (((ports(&record.queues), ports(&record.links)), ((windows, states), mechanisms)), (live, discards))
 }

@@ -1,0 +1,92 @@
+//! Deliveries of a session to those outside, and when they come.
+
+use narrows_proto::units::Time;
+
+use super::{Delivered, Delivery, ReceivedPacket, Session, last_before};
+use crate::ids::HostId;
+use crate::observe::Observer;
+
+impl<O: Observer> Session<O> {
+    /// Does everything up to and including the first moment at which somebody outside receives something, `at` at the latest: all
+    /// of a flow that was injected or started from there, or a packet for an external host.
+    ///
+    /// To stop there it stops at every packet that arrives at a host where that may happen, so it is slower than
+    /// [`advance_until`](Self::advance_until).
+    pub fn advance_until_delivery(&mut self, at: Time) {
+        let before = self.awaited;
+        while self.awaited == before && self.now <= at {
+            self.run_quiet(at);
+            let quiet = self.quiet_until();
+            self.advance_until(at.min(quiet));
+        }
+    }
+
+    /// Nobody outside receives anything before this moment, unless something is injected; never, if nothing is due.
+    pub fn quiet_until(&mut self) -> Time {
+        // What arrives in the next window is on its way when that begins.
+        let windows = self.windows();
+        let over = self.next_window().map_or(Time::NEVER, |window| last_before(windows.end(window)));
+        self.next_arrival().min(over)
+    }
+
+    /// Deliveries since the last call: all of a flow, whoever started it, and packets for external hosts. In order of time,
+    /// then of hosts.
+    pub fn take_deliveries(&mut self) -> Vec<Delivery> {
+        std::mem::take(&mut self.deliveries)
+    }
+
+    /// Runs windows that end by `at` and in which nobody outside receives anything. On one thread that takes no meeting for each of them.
+    fn run_quiet(&mut self, at: Time) {
+        if self.shards.len() > 1 {
+            return;
+        }
+        let windows = self.windows();
+        while let Some(window) = self.next_window() {
+            let end = windows.end(window);
+            if end > at || self.next_arrival() < end {
+                return;
+            }
+            self.shards[0].run_window(window, end.max(self.now));
+            self.now = end.max(self.now);
+        }
+    }
+
+    /// Looks for what has arrived.
+    pub(super) fn collect(&mut self) {
+        let first_new = self.deliveries.len();
+        for (shard, delivered) in self.shards.iter().zip(&mut self.delivered) {
+            for &(flow, at) in &shard.world.log.completions[*delivered..] {
+                let host = shard.world.shared.flows[flow.index()].to;
+                if self.expected.remove(&flow) {
+                    self.awaited += 1;
+                    self.receivers.entry(host).and_modify(|flows| *flows -= 1);
+                }
+                self.deliveries.push(Delivery { at, host, what: Delivered::Message(flow) });
+            }
+            *delivered = shard.world.log.completions.len();
+        }
+        self.receivers.retain(|_, flows| *flows > 0);
+        for index in 0..self.external.len() {
+            let host = self.external[index];
+            let (shard, node) = self.place(host);
+            for whole in self.shards[shard].host_mut(node).0.take_arrived() {
+                self.awaited += 1;
+                let (at, what) = (whole.packet.at(), Delivered::Packet(ReceivedPacket(whole)));
+                self.deliveries.push(Delivery { at, host, what });
+            }
+        }
+        // Several at one host at the same time come in the order in which they arrived.
+        self.deliveries[first_new..].sort_by_key(|delivery| (delivery.at, delivery.host));
+    }
+
+    /// When the next packet, of those on their way, arrives where somebody outside may receive something.
+    fn next_arrival(&mut self) -> Time {
+        let Self { shards, places, external, receivers, .. } = self;
+        let arrival = |host: &HostId| {
+            let (shard, node) = places[host.index()];
+            let (host, world) = shards[shard as usize].host_mut(node);
+            host.next_arrival(world)
+        };
+        external.iter().chain(receivers.keys()).map(arrival).min().unwrap_or(Time::NEVER)
+    }
+}
