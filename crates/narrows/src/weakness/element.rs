@@ -1,0 +1,199 @@
+//! What shares or changes a path besides the connections under test: rivals, and bursts of datagrams.
+
+use std::fmt;
+
+use narrows_proto::cc::parts::SplitMix;
+use serde::{Deserialize, Serialize};
+
+use super::gene::{Gene, rounded};
+use super::path::{Path, RTT};
+
+/// Connections of one rival.
+const FLOWS: u32 = 4;
+/// Latest start of an element, tenths of a second.
+const LATEST: u32 = 60;
+/// Rates of bursts, percent of the link.
+const PERCENT: Gene = Gene::new(10, 90);
+/// Lengths of bursts and of the silence between them, milliseconds.
+const PHASE: Gene = Gene::new(50, 2_000);
+
+/// Something that shares the bottleneck.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Element {
+    Rivals(Rivals),
+    Bursts(Bursts),
+}
+
+/// Long-lived connections from one host.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Rivals {
+    pub(super) control: String,
+    pub(super) flows: u32,
+    /// Milliseconds.
+    pub(super) rtt: u32,
+    /// Tenths of a second.
+    pub(super) start: u32,
+}
+
+/// Datagrams that come and go and do not react.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Bursts {
+    /// Their rate, percent of that of the bottleneck.
+    pub(super) percent: u32,
+    /// Milliseconds.
+    pub(super) on: u32,
+    /// Milliseconds.
+    pub(super) off: u32,
+    /// Tenths of a second.
+    pub(super) start: u32,
+}
+
+impl Element {
+    /// A new one; rivals have one of these controls.
+    pub(super) fn draw(controls: &[String], random: &mut SplitMix) -> Self {
+        let start = random.below(u64::from(LATEST) + 1) as u32;
+        if random.below(3) > 0 {
+            let control = controls[random.below(controls.len() as u64) as usize].clone();
+            let flows = 1 + random.below(u64::from(FLOWS)) as u32;
+            return Self::Rivals(Rivals { control, flows, rtt: RTT.draw(random), start });
+        }
+        let [percent, on, off] = [PERCENT, PHASE, PHASE].map(|gene| gene.draw(random));
+        Self::Bursts(Bursts { percent, on, off, start })
+    }
+
+    /// The same with another number, or another control.
+    pub(super) fn vary(&mut self, controls: &[String], random: &mut SplitMix) {
+        match self {
+            Self::Rivals(rivals) => match random.below(4) {
+                0 => rivals.control.clone_from(&controls[random.below(controls.len() as u64) as usize]),
+                1 => rivals.flows = 1 + random.below(u64::from(FLOWS)) as u32,
+                2 => rivals.rtt = RTT.vary(rivals.rtt, random),
+                _ => rivals.start = random.below(u64::from(LATEST) + 1) as u32,
+            },
+            Self::Bursts(bursts) => match random.below(4) {
+                0 => bursts.percent = PERCENT.vary(bursts.percent, random),
+                1 => bursts.on = PHASE.vary(bursts.on, random),
+                2 => bursts.off = PHASE.vary(bursts.off, random),
+                _ => bursts.start = random.below(u64::from(LATEST) + 1) as u32,
+            },
+        }
+    }
+
+    /// Simpler forms of it on a path, the simplest first. It may be one of them.
+    pub(super) fn simpler(&self, path: &Path) -> Vec<Self> {
+        match self {
+            Self::Rivals(rivals) => {
+                let change = |change: fn(&mut Rivals, &Path)| {
+                    let mut rivals = rivals.clone();
+                    change(&mut rivals, path);
+                    Self::Rivals(rivals)
+                };
+                vec![
+                    change(|rivals, _| rivals.flows = 1),
+                    change(|rivals, _| rivals.start = 0),
+                    change(|rivals, path| rivals.rtt = path.tested[0].rtt),
+                    change(|rivals, path| {
+                        if rivals.rtt != path.tested[0].rtt {
+                            rivals.rtt = RTT.clamp(rounded(rivals.rtt, 1));
+                        }
+                    }),
+                    change(|rivals, _| rivals.start = rivals.start / 10 * 10),
+                ]
+            }
+            Self::Bursts(bursts) => {
+                let change = |change: fn(&mut Bursts)| {
+                    let mut bursts = bursts.clone();
+                    change(&mut bursts);
+                    Self::Bursts(bursts)
+                };
+                vec![
+                    change(|bursts| bursts.start = 0),
+                    change(|bursts| bursts.off = bursts.on),
+                    change(|bursts| bursts.percent = rounded(bursts.percent, 1)),
+                    change(|bursts| {
+                        [bursts.on, bursts.off] = [bursts.on, bursts.off].map(|ms| rounded(ms, 1))
+                    }),
+                    change(|bursts| bursts.start = bursts.start / 10 * 10),
+                ]
+            }
+        }
+    }
+
+    /// Its kind, whatever its numbers.
+    pub(super) fn kind(&self) -> String {
+        match self {
+            Self::Rivals(rivals) => rivals.control.clone(),
+            Self::Bursts(_) => "bursts".to_owned(),
+        }
+    }
+
+    /// Connections that have started.
+    pub(super) fn connections(&self, ms: u32) -> u32 {
+        match self {
+            Self::Rivals(rivals) if ms >= rivals.start * 100 => rivals.flows,
+            _ => 0,
+        }
+    }
+
+    /// What it takes of the link without reacting, kb/s.
+    pub(super) fn taken(&self, path: &Path, ms: u32) -> f64 {
+        match self {
+            Self::Bursts(bursts) if bursts.is_on(ms) => bursts.rate(path),
+            _ => 0.0,
+        }
+    }
+}
+
+impl Bursts {
+    /// kb/s, headers included.
+    pub(super) fn rate(&self, path: &Path) -> f64 {
+        f64::from(path.rate) * f64::from(self.percent) / 100.0
+    }
+
+    fn is_on(&self, ms: u32) -> bool {
+        ms.checked_sub(self.start * 100).is_some_and(|since| since % (self.on + self.off) < self.on)
+    }
+}
+
+impl fmt::Display for Element {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let start = |start: u32| {
+            if start == 0 { String::new() } else { format!(", from {} s on", f64::from(start) / 10.0) }
+        };
+        match self {
+            Self::Rivals(rivals) => {
+                write!(f, "{} × {} ({} ms{})", rivals.flows, rivals.control, rivals.rtt, start(rivals.start))
+            }
+            Self::Bursts(Bursts { percent, on, off, start: from }) => {
+                write!(f, "bursts of {percent} % of the rate ({on} ms on, {off} ms off{})", start(*from))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::path::tests::plain;
+    use super::*;
+
+    #[test]
+    fn bursts_come_and_go_from_their_start_on() {
+        let bursts = Bursts { percent: 50, on: 100, off: 200, start: 10 };
+        let on = |ms| Element::Bursts(bursts.clone()).taken(&plain(), ms) > 0.0;
+        assert_eq!([999, 1_000, 1_099, 1_100, 1_299, 1_300].map(on), [false, true, true, false, false, true]);
+    }
+
+    #[test]
+    fn what_is_simpler_stays_so() {
+        let (controls, mut random) = (["cubic".to_owned()], SplitMix::new(1));
+        for _ in 0..200 {
+            let element = Element::draw(&controls, &mut random);
+            for (number, simple) in element.simpler(&plain()).into_iter().enumerate() {
+                assert_eq!(simple.simpler(&plain())[number], simple, "of {element}");
+            }
+        }
+    }
+}
