@@ -11,6 +11,7 @@ mod hosts;
 mod lossless;
 mod nic;
 mod offload;
+mod paths;
 mod pause;
 mod queue_management;
 mod queue_pairs;
