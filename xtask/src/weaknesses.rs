@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
 
 const PAGE: &str = "docs/weaknesses.md";
 /// The worst case of each search.
-const SCENARIOS: &str = "scenarios/weaknesses";
+const SCENARIOS: &str = "docs/weaknesses";
 const OBJECTIVES: [&str; 4] = ["starve", "fill", "lose", "unfair"];
 /// A constant window is no control.
 const LEFT_OUT: &str = "fixed";
@@ -193,7 +193,8 @@ mod tests {
         let case = json!({
             "path": "10 Mb/s", "score": 0.5, "badness": 0.6, "other_seeds": [0.4, 0.55], "references": references,
         });
-        let expected = "| x | 0.500 | 0.400 to 0.550 | 0.600 | bbr 0.100 | [10 Mb/s](../scenarios/weaknesses/x-fill.toml) |\n";
+        let expected =
+            "| x | 0.500 | 0.400 to 0.550 | 0.600 | bbr 0.100 | [10 Mb/s](weaknesses/x-fill.toml) |\n";
         assert_eq!(row("x", "fill", &json!({ "cases": [case] })), expected);
         assert_eq!(row("x", "fill", &json!({ "cases": [] })), "| x | – | – | – | – | nothing was found |\n");
     }

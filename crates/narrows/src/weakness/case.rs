@@ -91,7 +91,7 @@ pub(super) fn examine(
             control: name.to_owned(),
             badness: number(run.badness),
             goodput: run.measured.mean_goodput(),
-            delivers: delivers(&path, &tested.measured, &run.measured),
+            delivers: delivers(path.share(), &tested.measured, &run.measured),
         });
     }
     let others = (1..=OTHER_SEEDS).map(|more| judge.score(&path, seed.wrapping_add(more), 0));
@@ -112,7 +112,7 @@ pub(super) fn examine(
     case.text = text(judge, &path, &case, seed);
     let results = judge.results(case.text.clone())?;
     // A file that shows something else than what the search saw would be worthless.
-    let again = judge.objective.badness(&path, &Measured::of(&path, &results));
+    let again = judge.objective.badness(path.share(), &Measured::of(&path, &results));
     assert_eq!(again, tested.badness, "the scenario of a worst case has another badness than the search saw");
     case.curves = Curves::of(&path, &results);
     Ok((path, case))

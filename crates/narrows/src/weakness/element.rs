@@ -1,4 +1,4 @@
-//! What shares or changes a path besides the connections under test: rivals, and bursts of datagrams.
+//! What shares or changes a path besides the connections under test: rivals, bursts of datagrams, steps of its rate and its delay.
 
 use std::fmt;
 
@@ -16,13 +16,32 @@ const LATEST: u32 = 60;
 const PERCENT: Gene = Gene::new(10, 90);
 /// Lengths of bursts and of the silence between them, milliseconds.
 const PHASE: Gene = Gene::new(50, 2_000);
+/// Rates after a step, percent of that of the path.
+const RATE: Gene = Gene::new(10, 200);
+/// Delays that a step adds, milliseconds.
+const DELAY: Gene = Gene::new(1, 100);
+/// Latest step, tenths of a second.
+const LATEST_STEP: u32 = 90;
 
-/// Something that shares the bottleneck.
+/// Something that shares or changes the bottleneck.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Element {
     Rivals(Rivals),
     Bursts(Bursts),
+    /// From then on the rate is so many percent of that of the path.
+    Rate(Step),
+    /// From then on the delay of the bottleneck is longer by so many milliseconds.
+    Delay(Step),
+}
+
+/// A value from some moment on, until the next step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Step {
+    /// Tenths of a second.
+    pub(super) at: u32,
+    pub(super) to: u32,
 }
 
 /// Long-lived connections from one host.
@@ -54,14 +73,19 @@ pub(super) struct Bursts {
 impl Element {
     /// A new one; rivals have one of these controls.
     pub(super) fn draw(controls: &[String], random: &mut SplitMix) -> Self {
-        let start = random.below(u64::from(LATEST) + 1) as u32;
-        if random.below(3) > 0 {
-            let control = controls[random.below(controls.len() as u64) as usize].clone();
-            let flows = 1 + random.below(u64::from(FLOWS)) as u32;
-            return Self::Rivals(Rivals { control, flows, rtt: RTT.draw(random), start });
+        match random.below(6) {
+            0..3 => {
+                let control = controls[random.below(controls.len() as u64) as usize].clone();
+                let flows = 1 + random.below(u64::from(FLOWS)) as u32;
+                Self::Rivals(Rivals { control, flows, rtt: RTT.draw(random), start: start(random) })
+            }
+            3 => {
+                let [percent, on, off] = [PERCENT, PHASE, PHASE].map(|gene| gene.draw(random));
+                Self::Bursts(Bursts { percent, on, off, start: start(random) })
+            }
+            4 => Self::Rate(Step::draw(RATE, random)),
+            _ => Self::Delay(Step::draw(DELAY, random)),
         }
-        let [percent, on, off] = [PERCENT, PHASE, PHASE].map(|gene| gene.draw(random));
-        Self::Bursts(Bursts { percent, on, off, start })
     }
 
     /// The same with another number, or another control.
@@ -71,14 +95,16 @@ impl Element {
                 0 => rivals.control.clone_from(&controls[random.below(controls.len() as u64) as usize]),
                 1 => rivals.flows = 1 + random.below(u64::from(FLOWS)) as u32,
                 2 => rivals.rtt = RTT.vary(rivals.rtt, random),
-                _ => rivals.start = random.below(u64::from(LATEST) + 1) as u32,
+                _ => rivals.start = start(random),
             },
             Self::Bursts(bursts) => match random.below(4) {
                 0 => bursts.percent = PERCENT.vary(bursts.percent, random),
                 1 => bursts.on = PHASE.vary(bursts.on, random),
                 2 => bursts.off = PHASE.vary(bursts.off, random),
-                _ => bursts.start = random.below(u64::from(LATEST) + 1) as u32,
+                _ => bursts.start = start(random),
             },
+            Self::Rate(step) => step.vary(RATE, random),
+            Self::Delay(step) => step.vary(DELAY, random),
         }
     }
 
@@ -119,7 +145,19 @@ impl Element {
                     change(|bursts| bursts.start = bursts.start / 10 * 10),
                 ]
             }
+            Self::Rate(step) => step.simpler(RATE).into_iter().map(Self::Rate).collect(),
+            Self::Delay(step) => step.simpler(DELAY).into_iter().map(Self::Delay).collect(),
         }
+    }
+
+    /// The step, if it is one of the rate.
+    pub(super) fn as_rate(&self) -> Option<Step> {
+        if let Self::Rate(step) = self { Some(*step) } else { None }
+    }
+
+    /// The step, if it is one of the delay.
+    pub(super) fn as_delay(&self) -> Option<Step> {
+        if let Self::Delay(step) = self { Some(*step) } else { None }
     }
 
     /// Its kind, whatever its numbers.
@@ -127,6 +165,8 @@ impl Element {
         match self {
             Self::Rivals(rivals) => rivals.control.clone(),
             Self::Bursts(_) => "bursts".to_owned(),
+            Self::Rate(_) => "rate".to_owned(),
+            Self::Delay(_) => "delay".to_owned(),
         }
     }
 
@@ -144,6 +184,39 @@ impl Element {
             Self::Bursts(bursts) if bursts.is_on(ms) => bursts.rate(path),
             _ => 0.0,
         }
+    }
+}
+
+/// When an element begins.
+fn start(random: &mut SplitMix) -> u32 {
+    random.below(u64::from(LATEST) + 1) as u32
+}
+
+impl Step {
+    fn draw(gene: Gene, random: &mut SplitMix) -> Self {
+        Self { at: Self::moment(random), to: gene.draw(random) }
+    }
+
+    fn vary(&mut self, gene: Gene, random: &mut SplitMix) {
+        match random.coin() {
+            true => self.at = Self::moment(random),
+            false => self.to = gene.vary(self.to, random),
+        }
+    }
+
+    /// Not at the beginning, where it would be no step.
+    fn moment(random: &mut SplitMix) -> u32 {
+        1 + random.below(u64::from(LATEST_STEP)) as u32
+    }
+
+    fn simpler(self, gene: Gene) -> Vec<Self> {
+        let whole = (self.at / 10 * 10).max(10);
+        vec![Self { to: gene.clamp(rounded(self.to, 1)), ..self }, Self { at: whole, ..self }]
+    }
+
+    /// The moment as reports show it.
+    fn seconds(self) -> f64 {
+        f64::from(self.at) / 10.0
     }
 }
 
@@ -170,6 +243,8 @@ impl fmt::Display for Element {
             Self::Bursts(Bursts { percent, on, off, start: from }) => {
                 write!(f, "bursts of {percent} % of the rate ({on} ms on, {off} ms off{})", start(*from))
             }
+            Self::Rate(step) => write!(f, "{} % of the rate from {} s on", step.to, step.seconds()),
+            Self::Delay(step) => write!(f, "{} ms more delay from {} s on", step.to, step.seconds()),
         }
     }
 }

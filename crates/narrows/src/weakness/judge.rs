@@ -61,12 +61,13 @@ impl<'a> Judge<'a> {
 
     /// Badness of the control on a path, and the score if that is above `bar`; both in millionths.
     pub(super) fn score(&self, path: &Path, seed: u64, bar: u32) -> Result<(u32, Option<u32>), Halt> {
-        let tested = self.run(path, self.control.name, seed)?;
+        let share = path.share();
+        let tested = self.run_at(path, share, self.control.name, seed)?;
         let mut score = None;
         if tested.badness > bar {
             for reference in self.control.references() {
-                let reference = self.run(path, reference, seed)?;
-                if delivers(path, &tested.measured, &reference.measured) {
+                let reference = self.run_at(path, share, reference, seed)?;
+                if delivers(share, &tested.measured, &reference.measured) {
                     score = score.max(Some(tested.badness.saturating_sub(reference.badness)));
                 }
             }
@@ -77,10 +78,15 @@ impl<'a> Judge<'a> {
 
     /// Runs a control on a path.
     pub(super) fn run(&self, path: &Path, control: &str, seed: u64) -> Result<Judged, Halt> {
+        self.run_at(path, path.share(), control, seed)
+    }
+
+    /// The same with the share of the path, which takes a while to compute.
+    fn run_at(&self, path: &Path, share: f64, control: &str, seed: u64) -> Result<Judged, Halt> {
         let record = if self.objective.needs_queue() { Record::Queue } else { Record::Nothing };
         let text = scenario(path, self.control, control, ["path", ""], seed, record);
         let measured = Measured::of(path, &self.results(text)?);
-        Ok(Judged { badness: self.objective.badness(path, &measured), measured })
+        Ok(Judged { badness: self.objective.badness(share, &measured), measured })
     }
 
     /// Runs a scenario in memory.

@@ -3,7 +3,6 @@
 use std::ops::RangeInclusive;
 
 use super::measured::Measured;
-use super::path::Path;
 use crate::diagnostic::{Checked, Code, Diagnostic};
 use crate::statistics::jain;
 
@@ -79,10 +78,10 @@ impl Objective {
         self == Self::Fill
     }
 
-    /// How bad a run is, in millionths.
-    pub(super) fn badness(self, path: &Path, run: &Measured) -> u32 {
+    /// How bad a run is on a path of this [share](super::path::Path::share), in millionths.
+    pub(super) fn badness(self, share: f64, run: &Measured) -> u32 {
         let badness = match self {
-            Self::Starve => 1.0 - run.mean_goodput() / path.share().max(1.0),
+            Self::Starve => 1.0 - run.mean_goodput() / share.max(1.0),
             Self::Fill => run.waiting,
             Self::Lose => run.retransmitted,
             Self::Unfair => {
@@ -95,14 +94,15 @@ impl Objective {
 }
 
 /// Whether a reference delivers enough in the place of the control under test to be compared with it.
-pub(super) fn delivers(path: &Path, tested: &Measured, reference: &Measured) -> bool {
-    reference.mean_goodput() >= DELIVERS * tested.mean_goodput().min(path.share())
+pub(super) fn delivers(share: f64, tested: &Measured, reference: &Measured) -> bool {
+    reference.mean_goodput() >= DELIVERS * tested.mean_goodput().min(share)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::path::tests::plain;
     use super::*;
+
+    const SHARE: f64 = 9e6;
 
     fn run(goodputs: &[f64]) -> Measured {
         Measured { goodputs: goodputs.to_vec(), retransmitted: 0.25, waiting: 0.5 }
@@ -110,28 +110,28 @@ mod tests {
 
     #[test]
     fn who_gets_its_share_does_not_starve_and_who_gets_nothing_does() {
-        let (path, of) = (plain(), |goodput| Objective::Starve.badness(&plain(), &run(&[goodput])));
-        assert_eq!([of(path.share()), of(path.share() / 4.0), of(0.0), of(1e9)], [0, 750_000, ONE, 0]);
+        let of = |goodput| Objective::Starve.badness(SHARE, &run(&[goodput]));
+        assert_eq!([of(SHARE), of(SHARE / 4.0), of(0.0), of(1e9)], [0, 750_000, ONE, 0]);
     }
 
     #[test]
     fn one_who_has_all_is_as_unfair_as_can_be() {
-        let of = |goodputs: &[f64]| Objective::Unfair.badness(&plain(), &run(goodputs));
+        let of = |goodputs: &[f64]| Objective::Unfair.badness(SHARE, &run(goodputs));
         assert_eq!([of(&[3.0, 3.0, 3.0]), of(&[5.0, 0.0]), of(&[0.0; 2])], [0, ONE, 0]);
     }
 
     #[test]
     fn queues_and_losses_are_taken_as_they_are() {
-        assert_eq!(Objective::Fill.badness(&plain(), &run(&[1.0])), 500_000);
-        assert_eq!(Objective::Lose.badness(&plain(), &run(&[1.0])), 250_000);
+        assert_eq!(Objective::Fill.badness(SHARE, &run(&[1.0])), 500_000);
+        assert_eq!(Objective::Lose.badness(SHARE, &run(&[1.0])), 250_000);
     }
 
     #[test]
     fn a_reference_that_sends_little_is_not_compared() {
-        let (path, tested) = (plain(), run(&[5e6]));
-        assert!(delivers(&path, &tested, &run(&[4.1e6])) && !delivers(&path, &tested, &run(&[3.9e6])));
+        let tested = run(&[5e6]);
+        assert!(delivers(SHARE, &tested, &run(&[4.1e6])) && !delivers(SHARE, &tested, &run(&[3.9e6])));
         // More than the share is not asked of it.
-        assert!(delivers(&path, &run(&[1e9]), &run(&[0.81 * path.share()])));
+        assert!(delivers(SHARE, &run(&[1e9]), &run(&[0.81 * SHARE])));
     }
 
     #[test]

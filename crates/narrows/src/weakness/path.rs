@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::element::Element;
+use super::element::{Element, Step};
 use super::gene::Gene;
 
 /// Simulated time, milliseconds.
@@ -88,24 +88,39 @@ impl Path {
         self.bytes(self.buffer).max(SMALLEST_BUFFER)
     }
 
-    /// Rate of the bottleneck at a moment, kb/s.
-    pub(super) fn rate_at(&self, _ms: u32) -> f64 {
-        f64::from(self.rate)
+    /// Steps of one kind in the order of time; of two at one moment the later element counts.
+    pub(super) fn steps(&self, of: fn(&Element) -> Option<Step>) -> Vec<Step> {
+        let mut steps: Vec<_> = self.elements.iter().rev().filter_map(of).collect();
+        // Stable: of equals the first stays, which is the later element.
+        steps.sort_by_key(|step| step.at);
+        steps.dedup_by_key(|step| step.at);
+        steps
     }
 
-    /// Round-trip time of the fastest connection under test at a moment, milliseconds.
-    pub(super) fn rtt_at(&self, _ms: u32) -> f64 {
-        f64::from(self.tested.iter().map(|flow| flow.rtt).min().unwrap_or_default())
+    /// Rate of the bottleneck at a moment, kb/s.
+    pub(super) fn rate_at(&self, ms: u32) -> f64 {
+        self.rate_after(&self.steps(Element::as_rate), ms)
+    }
+
+    fn rate_after(&self, steps: &[Step], ms: u32) -> f64 {
+        f64::from(self.rate) * f64::from(value_at(steps, ms).unwrap_or(100)) / 100.0
+    }
+
+    /// Round-trip time without queues of the fastest connection under test at a moment, milliseconds.
+    pub(super) fn rtt_at(&self, ms: u32) -> f64 {
+        let rtt = self.tested.iter().map(|flow| flow.rtt).min().unwrap_or_default();
+        f64::from(rtt + value_at(&self.steps(Element::as_delay), ms).unwrap_or_default())
     }
 
     /// Goodput of a connection under test to which the path is known beforehand and that takes no more than its equal share, bit/s: the
     /// integral over the measured time of what bursts and random losses leave, divided among all connections that have started.
     pub(super) fn share(&self) -> f64 {
         let kept = 1.0 - f64::from(self.loss) / 100_000.0;
+        let rates = self.steps(Element::as_rate);
         let at = |ms: u32| {
             let taken: f64 = self.elements.iter().map(|element| element.taken(self, ms)).sum();
             let others: u32 = self.elements.iter().map(|element| element.connections(ms)).sum();
-            (self.rate_at(ms) - taken).max(0.0) / f64::from(others + self.tested.len() as u32)
+            (self.rate_after(&rates, ms) - taken).max(0.0) / f64::from(others + self.tested.len() as u32)
         };
         let integral: f64 = (MEASURED_FROM..LENGTH).map(at).sum();
         integral / f64::from(LENGTH - MEASURED_FROM) * 1e3 * kept * PAYLOAD
@@ -120,6 +135,11 @@ impl Path {
         kinds.dedup();
         kinds
     }
+}
+
+/// The value of the last step so far.
+fn value_at(steps: &[Step], ms: u32) -> Option<u32> {
+    steps.iter().rev().find(|step| step.at * 100 <= ms).map(|step| step.to)
 }
 
 impl Queue {
@@ -190,6 +210,18 @@ pub(super) mod tests {
         path.elements = vec![Element::Bursts(bursts)];
         // 40 % for a fifth of the time.
         assert!((path.share() - 1e7 * PAYLOAD * 0.92).abs() < 1e3, "{}", path.share());
+    }
+
+    #[test]
+    fn the_share_is_the_integral_of_a_rate_that_changes() {
+        let rate = |at, to| Element::Rate(Step { at, to });
+        // Half of 3 s to 5 s, then twice for 4 s, then half for 1 s; of two steps at 5 s the later element counts.
+        let path = Path { elements: vec![rate(90, 50), rate(50, 10), rate(1, 50), rate(50, 200)], ..plain() };
+        let mean = (2.0 * 0.5 + 4.0 * 2.0 + 0.5) / 7.0;
+        assert!((path.share() - 1e7 * PAYLOAD * mean).abs() < 1.0, "{}", path.share());
+        let delay = Element::Delay(Step { at: 50, to: 30 });
+        let path = Path { elements: vec![delay], ..plain() };
+        assert_eq!([path.rtt_at(4_999), path.rtt_at(5_000)], [40.0, 70.0]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::control::Control;
-use super::element::Element;
+use super::element::{Element, Step};
 use super::path::{LENGTH, MEASURED_FROM, Path, Queue};
 
 /// The switch, whose first link is the bottleneck.
@@ -74,12 +74,13 @@ pub(super) fn scenario(
                 );
                 group(&mut traffic, &name, &pattern, None, bursts.start);
             }
+            Element::Rate(_) | Element::Delay(_) => {}
         }
     }
     let links: String = links.iter().map(|link| format!("    {link},\n")).collect();
     let hosts = hosts.join(", ");
     let (length, from) = (f64::from(LENGTH) / 1e3, f64::from(MEASURED_FROM) / 1e3);
-    let switches = switches(path);
+    let (switches, changes) = (switches(path), changes(path));
     let record = match record {
         Record::Nothing => String::new(),
         Record::Queue => format!("\n[record]\nqueues = {{ interval = \"10 ms\", of = \"{SWITCH}\" }}\n"),
@@ -90,8 +91,27 @@ pub(super) fn scenario(
     format!(
         "{title}version = 2\nname = \"{name}\"\nseed = {seed}\nstop = {{ after = \"{length} s\" }}\nmeasure = {{ from = \"{from} s\" }}\n\n\
          [topology.explicit]\nhosts = [{hosts}, \"receiver\"]\nswitches = [{{ name = \"{SWITCH}\" }}]\nlinks = [\n{links}]\n\n\
-         [switches.default]\n{switches}{traffic}{record}"
+         [switches.default]\n{switches}{changes}{traffic}{record}"
     )
+}
+
+/// Steps of the rate and the delay.
+fn changes(path: &Path) -> String {
+    let list = |key: &str, steps: Vec<Step>, value: &dyn Fn(u32) -> String| {
+        let steps: Vec<_> =
+            steps.iter().map(|step| format!("[\"{} ms\", \"{}\"]", step.at * 100, value(step.to))).collect();
+        let steps = steps.join(", ");
+        (!steps.is_empty()).then(|| format!("{key} = {{ steps = {{ at = [{steps}] }} }}\n"))
+    };
+    let rate = |percent: u32| format!("{} kb/s", u64::from(path.rate) * u64::from(percent) / 100);
+    let rate = list("rate", path.steps(Element::as_rate), &rate);
+    let delay =
+        list("delay", path.steps(Element::as_delay), &|more| format!("{} ms", DELAY_MS + f64::from(more)));
+    let keys = rate.unwrap_or_default() + &delay.unwrap_or_default();
+    if keys.is_empty() {
+        return keys;
+    }
+    format!("\n[[paths]]\nlink = [\"{SWITCH}\", \"receiver\"]\ndirection = \"forth\"\n{keys}")
 }
 
 fn switches(path: &Path) -> String {
