@@ -19,7 +19,7 @@
   };
 
   const table = ({ references, badness, goodput, best }, index) => {
-    const cells = (...texts) => texts.map((text) => element("td", {}, text));
+    const cells = (...texts) => texts.map((text, column) => element("td", column === 3 ? { class: "text" } : {}, text));
     const row = (name, badness, goodput, note) => element("tr", {}, ...cells(name, score(badness), mbps(goodput), note));
     const note = (other) => (other.control === best ? "best in its place" : other.delivers ? "" : "delivers too little");
     const head = element("thead", {}, element("tr", {}, ...["control", "badness", "goodput", ""].map((text) => element("th", {}, text))));

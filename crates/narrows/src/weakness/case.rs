@@ -137,6 +137,13 @@ fn text(judge: &Judge<'_>, path: &Path, case: &Case, seed: u64) -> String {
 }
 
 impl Case {
+    /// The median of the scores with all seeds.
+    pub fn median(&self) -> f64 {
+        let mut scores = [&[self.score], &self.other_seeds[..]].concat();
+        scores.sort_by(f64::total_cmp);
+        scores[scores.len() / 2]
+    }
+
     /// The best reference that delivers.
     pub fn best(&self) -> Option<&Reference> {
         let deliver = self.references.iter().filter(|reference| reference.delivers);

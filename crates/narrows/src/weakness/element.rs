@@ -16,6 +16,8 @@ const LATEST: u32 = 60;
 const PERCENT: Gene = Gene::new(10, 90);
 /// Lengths of bursts and of the silence between them, milliseconds.
 const PHASE: Gene = Gene::new(50, 2_000);
+/// Bits of a datagram on the wire, and a little more.
+const DATAGRAM: u32 = 13_000;
 /// Rates after a step, percent of that of the path.
 const RATE: Gene = Gene::new(10, 200);
 /// Delays that a step adds, milliseconds.
@@ -158,6 +160,13 @@ impl Element {
     /// The step, if it is one of the delay.
     pub(super) fn as_delay(&self) -> Option<Step> {
         if let Self::Delay(step) = self { Some(*step) } else { None }
+    }
+
+    /// Leaves each burst time for a datagram at the rate that it has on a path of this rate, kb/s.
+    pub(super) fn keep(&mut self, rate: u32) {
+        if let Self::Bursts(bursts) = self {
+            bursts.on = bursts.on.max((DATAGRAM * 100).div_ceil(rate * bursts.percent));
+        }
     }
 
     /// Its kind, whatever its numbers.

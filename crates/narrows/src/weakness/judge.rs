@@ -121,10 +121,10 @@ mod tests {
     fn every_path_of_every_control_is_a_scenario() {
         for name in Control::names() {
             let control = Control::find(name).unwrap();
-            for objective in Objective::ALL {
-                let space = Space::new(&control, objective.flows(), [None; 2]);
+            for (objective, rate) in Objective::ALL.into_iter().zip([None, Some(1_000), None, None]) {
+                let space = Space::new(&control, objective.flows(), [rate, None]);
                 let mut random = SplitMix::new(1);
-                for _ in 0..20 {
+                for _ in 0..40 {
                     let path = space.draw(&mut random);
                     let text = scenario(&path, &control, name, ["path", ""], 1, Record::All);
                     let plan =

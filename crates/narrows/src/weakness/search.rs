@@ -232,7 +232,8 @@ impl Search<'_> {
         Ok(Generation { generation: population.curve.len() as u32, runs, candidates })
     }
 
-    /// Makes worst cases simple; of those that became the same kind the worst is left.
+    /// Makes worst cases simple; of those that became the same kind the worst is left. What is worst with most seeds comes first, as one
+    /// seed may be luck.
     fn conclude(&self, population: &Population) -> Result<Found, Halt> {
         let (judge, Request { control, objective, seed, .. }) = (self.judge(), self.request);
         let worst = population.worst(EXAMINED, LEAST);
@@ -242,7 +243,7 @@ impl Search<'_> {
         let work = || worst.par_iter().with_max_len(1).map(examine).collect::<Result<Vec<_>, Halt>>();
         let mut cases = self.pool.install(work)?;
         // Stable: of equals that of the path that was worse before stays in front.
-        cases.sort_by(|(_, one), (_, other)| other.score.total_cmp(&one.score));
+        cases.sort_by(|(_, one), (_, other)| other.median().total_cmp(&one.median()));
         let mut kinds = Vec::new();
         cases.retain(|(path, _)| {
             let is_new = !kinds.contains(&path.kind());

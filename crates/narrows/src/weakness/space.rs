@@ -139,6 +139,9 @@ impl Space {
             // A rate that is fixed stays.
             path.rate = self.rate.clamp(MANAGED_RATE);
         }
+        for element in &mut path.elements {
+            element.keep(path.rate);
+        }
         if let Queue::Step(threshold) = &mut path.queue {
             *threshold = THRESHOLD.clamp(*threshold).min(path.buffer / 2).max(1);
         }
