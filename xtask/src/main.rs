@@ -23,6 +23,7 @@ mod structure;
 mod target;
 mod twins;
 mod viewers;
+mod weaknesses;
 mod words;
 
 use anyhow::Result;
@@ -62,6 +63,8 @@ enum Task {
     Repro(repro::Arguments),
     /// Compare Narrows with theory and measurements in full and write docs/fidelity.md
     Fidelity,
+    /// Search for weaknesses of all controls and write docs/weaknesses.md with its scenarios; resumes when restarted
+    Break(weaknesses::Arguments),
     /// Run the commands of README.md and compare what they print
     Readme,
     /// Write the scoreboard of papers in README.md from what docs/reproductions holds
@@ -96,6 +99,7 @@ fn main() -> Result<()> {
         Task::Loom => loom::run(&shell),
         Task::Repro(arguments) => repro::run(&shell, &arguments),
         Task::Fidelity => fidelity::run(&shell),
+        Task::Break(arguments) => weaknesses::run(&shell, &arguments),
         Task::Readme => readme::run(&shell),
         Task::Scoreboard => scoreboard::run(&shell),
         Task::Guide(arguments) => guide::run(&shell, &arguments),

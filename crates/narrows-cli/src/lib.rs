@@ -72,6 +72,7 @@ fn obey(command: &Command) -> Status {
         Command::Compare(compare) => commands::compare(compare),
         Command::Sweep(sweep) => commands::sweep(sweep),
         Command::Merge(merge) => commands::merge(merge),
+        Command::Break(arguments) => commands::break_control(arguments),
         Command::Report(arguments) => commands::report(arguments),
         Command::Open(arguments) => commands::open(arguments),
         Command::Playground(playground) => commands::playground(playground),

@@ -28,6 +28,9 @@ pub(crate) const RUNS_KEPT: &str = "finished runs are kept";
 /// See [`KEPT`].
 pub(crate) const CELLS_KEPT: &str = "finished cells are kept";
 
+/// See [`KEPT`].
+pub(crate) const GENERATIONS_KEPT: &str = "finished generations are kept";
+
 /// From now on the first Ctrl-C ends runs early, the second ends the program.
 pub(crate) fn catch_interrupts(results: &'static str) {
     let caught = ctrlc::set_handler(move || {

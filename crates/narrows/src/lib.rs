@@ -28,6 +28,7 @@ pub mod sweep;
 pub mod templates;
 pub mod twin;
 pub mod visible;
+pub mod weakness;
 
 /// The engine: the version, and a fingerprint of its sources that changes with every change of them. Two programs with the
 /// same engine give the same results.

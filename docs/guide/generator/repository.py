@@ -14,6 +14,7 @@ PLACES = {
     "docs/robustness.md": "robustness.md",
     "docs/speed.md": "speed.md",
     "docs/twins.md": "twins.md",
+    "docs/weaknesses.md": "weaknesses.md",
 }
 GUIDE = "docs/guide/"
 FOLDERS = {"docs/decisions": "decisions", "docs/reproductions": "reproductions"}

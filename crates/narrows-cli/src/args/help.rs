@@ -106,6 +106,14 @@ const GROUPS: &[(&str, &[Examples])] = &[
                     "narrows repro ./my-paper",
                 ],
             ),
+            (
+                "break",
+                &[
+                    "narrows break bbr3",
+                    "narrows break cubic --objective fill --evaluations 5000 --out cubic-fills",
+                    "narrows break reno --objective unfair --rate 50Mb/s",
+                ],
+            ),
             ("validate", &["narrows validate --quick", "narrows validate 'dctcp.*'"]),
         ],
     ),

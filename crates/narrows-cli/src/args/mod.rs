@@ -8,6 +8,7 @@ mod live;
 mod results;
 mod running;
 mod span;
+mod weakness;
 
 use std::path::PathBuf;
 
@@ -24,6 +25,7 @@ pub(crate) use results::{
 pub(crate) use running::{
     Compare, Demo, DemoSubject, Execution, Input, Merge, Repro, ReproTask, Run, Sweep, Validate,
 };
+pub(crate) use weakness::Break;
 
 /// A packet-level network simulator for congestion control where the data center meets the WAN.
 #[derive(Debug, Parser)]
@@ -55,6 +57,8 @@ pub(crate) enum Command {
     Sweep(Sweep),
     /// Merge the shards of a sweep
     Merge(Merge),
+    /// Search for paths on which a congestion control does badly and others do not; resumes when restarted
+    Break(Break),
     /// Make a page of results, or one that compares several
     Report(Report),
     /// Show the report of results in a browser

@@ -20,6 +20,7 @@ mod trace;
 #[cfg(target_os = "linux")]
 mod twin;
 mod validate;
+mod weakness;
 
 pub(crate) use compare::{compare, demo};
 #[cfg(target_os = "linux")]
@@ -42,6 +43,7 @@ pub(crate) use trace::trace;
 #[cfg(target_os = "linux")]
 pub(crate) use twin::twin;
 pub(crate) use validate::validate;
+pub(crate) use weakness::break_control;
 
 use std::path::Path;
 use std::sync::Arc;

@@ -16,3 +16,4 @@ mod sweep;
 mod viewers;
 #[cfg(unix)]
 mod watch;
+mod weakness;

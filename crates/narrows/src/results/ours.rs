@@ -6,6 +6,7 @@
 //! a comparison     compare.json, report.html, NAME/ (several seeds each); twin.json of a twin
 //! a reproduction   claims.json, measured.json, report.html, report.md, scenarios/NAME.toml
 //! a sweep          sweep.json, summary.parquet, tables, report.html, cells/ID/ (runs), inputs/HASH/NAME
+//! a search         search.json, generations.jsonl, summary.json, report.html, worst/NAME.toml
 //! qlog             NAME.sqlog
 //! ```
 //!
@@ -51,6 +52,7 @@ enum Kind {
     Sweep,
     /// Runs under any names.
     Cells,
+    Search,
     Qlog,
     /// Files that the scenario beside them names.
     Inputs,
@@ -80,6 +82,7 @@ pub(super) fn foreign(folder: &Path, contents: Contents) -> io::Result<Option<Fo
         Contents::Results if folder.join("run.json").exists() => Kind::Run,
         Contents::Results if folder.join("claims.json").exists() => Kind::Reproduction,
         Contents::Results if folder.join("sweep.json").exists() => Kind::Sweep,
+        Contents::Results if folder.join("search.json").exists() => Kind::Search,
         Contents::Results if inside.iter().any(|name| is_seed(&name.to_string_lossy())) => Kind::Seeds,
         Contents::Results => Kind::Comparison,
     };
@@ -139,6 +142,9 @@ impl Kind {
                 ["claims.json", "measured.json", "report.html", "report.md"].contains(&name)
             }
             Self::Sweep => ["sweep.json", "summary.parquet", "report.html"].contains(&name) || is_table(),
+            Self::Search => {
+                ["search.json", "generations.jsonl", "summary.json", "report.html"].contains(&name)
+            }
             Self::Qlog => name.ends_with(".sqlog"),
             Self::Files(end) => name.ends_with(end),
             Self::Inputs => true,
@@ -156,6 +162,7 @@ impl Kind {
             (Self::Seeds, _) if is_seed(name) => Some(Self::Run),
             (Self::Comparison, _) if !name.starts_with('.') => Some(Self::Seeds),
             (Self::Reproduction, "scenarios") => Some(Self::Files(".toml")),
+            (Self::Search, "worst") => Some(Self::Files(".toml")),
             (Self::Sweep, "cells") => Some(Self::Cells),
             (Self::Cells, _) => Some(Self::Run),
             _ => None,
@@ -181,7 +188,7 @@ fn is_said_to_be_ours(path: &Path, kind: Kind) -> io::Result<bool> {
             return Ok(scenario.contains(&format!("\"{INPUTS}/{name}\"")));
         }
         "run.json" | "claims.json" | "measured.json" => "narrows",
-        "sweep.json" | "cell.json" | COMPARISON | TWIN => "engine",
+        "sweep.json" | "cell.json" | "search.json" | COMPARISON | TWIN => "engine",
         _ => return Ok(true),
     };
     let text = std::fs::read(path)?;
@@ -218,7 +225,7 @@ mod tests {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             let text = match path.file_name().unwrap().to_str().unwrap() {
                 "run.json" | "claims.json" => RUN,
-                "sweep.json" | "cell.json" | TWIN => SWEEP,
+                "sweep.json" | "cell.json" | "search.json" | TWIN => SWEEP,
                 "scenario.toml" => SCENARIO,
                 _ => "",
             };
@@ -233,7 +240,7 @@ mod tests {
 
     #[test]
     fn what_the_commands_write_is_recognized() {
-        let folders: [&[&str]; 11] = [
+        let folders: [&[&str]; 12] = [
             &[],
             &["run.json", "scenario.toml", "flows.parquet"],
             &["run.json", "report.html", "queues.parquet", "trace.pcapng", "qlog/all-1.sqlog", "my.flent.gz"],
@@ -243,6 +250,7 @@ mod tests {
             &["report.html", "twin.json", "live/seed-1/run.json", "simulated/seed-1/run.json"],
             &["claims.json", "report.md", "report.html", "scenarios/w1.none.toml"],
             &["run.json", "scenario.toml", "inputs/sizes.csv"],
+            &["search.json", "generations.jsonl", "summary.json", "report.html", "worst/1.toml"],
             &["sweep.json", "cells/", "inputs/00112233445566778899aabbccddeeff/flows.csv"],
             &["sweep.json", "summary.parquet", "flows.parquet", "cells/1f/run.json", "cells/1f/cell.json"],
         ];

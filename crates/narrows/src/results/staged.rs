@@ -252,7 +252,8 @@ fn resolve(target: &Path) -> std::io::Result<PathBuf> {
     }
 }
 
-fn busy(target: &Path) -> Diagnostic {
+/// The diagnostic for a target that somebody else writes to.
+pub(crate) fn busy(target: &Path) -> Diagnostic {
     let message = format!("another process is writing to {}", target.display());
     Diagnostic::error(Code::OutputBusy, message).help("wait until it has ended, or choose another with --out")
 }

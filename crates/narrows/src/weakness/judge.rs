@@ -1,0 +1,169 @@
+//! How good a path is as an example of a weakness: the badness of the control on it, less that of the best reference in its place.
+//!
+//! Badness is measured against what is possible for somebody who knows the path beforehand. That is more than any control reaches on
+//! some paths, so the least badness of the references that deliver is taken off: what is left can be done better, and somebody does.
+//! As a score is never more than the badness of the control alone, references are run only if that is above the bar.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::control::Control;
+use super::measured::Measured;
+use super::objective::{Objective, delivers};
+use super::path::Path;
+use super::written::{Record, scenario};
+use crate::diagnostic::{Checked, Rejection};
+use crate::document::Document;
+use crate::plan::Plan;
+use crate::results::Results;
+use crate::run::{self, Options};
+
+/// Whether a search may go on.
+pub(super) type GoesOn<'a> = &'a (dyn Fn() -> ControlFlow<()> + Sync);
+
+/// Why there is no score.
+#[derive(Debug)]
+pub(super) enum Halt {
+    /// It was requested to end early.
+    Interrupted,
+    /// A path makes no scenario.
+    Refused(Rejection),
+}
+
+impl From<Rejection> for Halt {
+    fn from(rejection: Rejection) -> Self {
+        Self::Refused(rejection)
+    }
+}
+
+/// Judges paths.
+pub(super) struct Judge<'a> {
+    pub(super) control: &'a Control,
+    pub(super) objective: Objective,
+    pub(super) goes_on: GoesOn<'a>,
+    /// Runs so far.
+    pub(super) runs: AtomicU64,
+}
+
+/// A run on a path, judged.
+#[derive(Clone, Debug)]
+pub(super) struct Judged {
+    pub(super) measured: Measured,
+    /// Millionths.
+    pub(super) badness: u32,
+}
+
+impl<'a> Judge<'a> {
+    pub(super) fn new(control: &'a Control, objective: Objective, goes_on: GoesOn<'a>) -> Self {
+        Self { control, objective, goes_on, runs: AtomicU64::new(0) }
+    }
+
+    /// Badness of the control on a path, and the score if that is above `bar`; both in millionths.
+    pub(super) fn score(&self, path: &Path, seed: u64, bar: u32) -> Result<(u32, Option<u32>), Halt> {
+        let share = path.share();
+        let tested = self.run_at(path, share, self.control.name, seed)?;
+        let mut score = None;
+        if tested.badness > bar {
+            for reference in self.control.references() {
+                let reference = self.run_at(path, share, reference, seed)?;
+                if delivers(share, &tested.measured, &reference.measured) {
+                    score = score.max(Some(tested.badness.saturating_sub(reference.badness)));
+                }
+            }
+        }
+        // If nobody delivers, nothing shows that it can be done better.
+        Ok((tested.badness, score.filter(|score| *score > bar)))
+    }
+
+    /// Runs a control on a path.
+    pub(super) fn run(&self, path: &Path, control: &str, seed: u64) -> Result<Judged, Halt> {
+        self.run_at(path, path.share(), control, seed)
+    }
+
+    /// The same with the share of the path, which takes a while to compute.
+    fn run_at(&self, path: &Path, share: f64, control: &str, seed: u64) -> Result<Judged, Halt> {
+        let record = if self.objective.needs_queue() { Record::Queue } else { Record::Nothing };
+        let text = scenario(path, self.control, control, ["path", ""], seed, record);
+        let measured = Measured::of(path, &self.results(text)?);
+        Ok(Judged { badness: self.objective.badness(share, &measured), measured })
+    }
+
+    /// Runs a scenario in memory.
+    pub(super) fn results(&self, text: String) -> Result<Results, Halt> {
+        if (self.goes_on)().is_break() {
+            return Err(Halt::Interrupted);
+        }
+        self.runs.fetch_add(1, Ordering::Relaxed);
+        let plan = planned(text)?;
+        let results = run::run(&plan, Options::default(), |_| (self.goes_on)())?;
+        if results.complete { Ok(results) } else { Err(Halt::Interrupted) }
+    }
+}
+
+fn planned(text: String) -> Checked<Arc<Plan>> {
+    Ok(Arc::new(Plan::new(Document::parse("path", text, "")?)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use narrows_proto::cc::parts::SplitMix;
+
+    use super::super::path::tests::plain;
+    use super::super::space::Space;
+    use super::*;
+
+    fn judge(control: &Control, objective: Objective) -> Judge<'_> {
+        Judge::new(control, objective, &|| ControlFlow::Continue(()))
+    }
+
+    #[test]
+    fn every_path_of_every_control_is_a_scenario() {
+        for name in Control::names() {
+            let control = Control::find(name).unwrap();
+            for (objective, rate) in Objective::ALL.into_iter().zip([None, Some(1_000), None, None]) {
+                let space = Space::new(&control, objective.flows(), [rate, None]);
+                let mut random = SplitMix::new(1);
+                for _ in 0..40 {
+                    let path = space.draw(&mut random);
+                    let text = scenario(&path, &control, name, ["path", ""], 1, Record::All);
+                    let plan =
+                        planned(text.clone()).unwrap_or_else(|error| panic!("{path}: {error}\n{text}"));
+                    assert_eq!(
+                        plan.network.topology.links()[0].wire.rate.as_bps(),
+                        u64::from(path.rate) * 1_000
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_score_is_what_the_best_reference_does_better() {
+        let control = Control::find("reno").unwrap();
+        let judge = judge(&control, Objective::Starve);
+        // Reno cannot use a link with 3 % of random losses, BBR can.
+        let path = Path { loss: 3_000, ..plain() };
+        let (badness, score) = judge.score(&path, 1, 0).unwrap();
+        let others: Vec<_> =
+            control.references().map(|other| judge.run(&path, other, 1).unwrap().badness).collect();
+        assert_eq!(score, Some(badness - others.iter().min().unwrap()));
+        assert!(score > Some(300_000), "{score:?}");
+    }
+
+    #[test]
+    fn below_the_bar_no_reference_is_run() {
+        let control = Control::find("reno").unwrap();
+        let judge = judge(&control, Objective::Starve);
+        let (badness, score) = judge.score(&plain(), 1, 999_999).unwrap();
+        assert_eq!((score, judge.runs.load(Ordering::Relaxed)), (None, 1));
+        assert!(badness < 200_000, "alone on a quiet link Reno has most of it: {badness}");
+    }
+
+    #[test]
+    fn what_is_interrupted_has_no_score() {
+        let control = Control::find("reno").unwrap();
+        let judge = Judge::new(&control, Objective::Starve, &|| ControlFlow::Break(()));
+        assert!(matches!(judge.score(&plain(), 1, 0), Err(Halt::Interrupted)));
+    }
+}
