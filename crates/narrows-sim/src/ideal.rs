@@ -9,11 +9,16 @@
 //! last packet   it leaves the host after all others, and takes the fastest path
 //! ```
 //! It is tight where host links are the slowest of the way and paths are equal: it is then the time on one path.
+//!
+//! Over links that change it is the time of a flow that starts when this one did, alone on the same changing links: exact on one path,
+//! where each packet is walked over each hop. Nothing that is left to chance there counts: no loss, no jitter, no slot. Over several
+//! paths, and for more than [`MOST_WALKED`] packets, it is a bound.
 
-use narrows_proto::units::{Bytes, Span, WireTime};
+use narrows_proto::units::{Bytes, Span, Time, WireTime};
 
 use crate::ids::{FlowId, HostId, LinkId};
 use crate::network::Network;
+use crate::path::Timing;
 use crate::routing::paths::Paths;
 use crate::traffic::Transport;
 
@@ -22,12 +27,18 @@ use crate::traffic::Transport;
 pub struct IdealPath {
     /// Hop after hop, the links among which there is a choice.
     hops: Vec<Vec<Link>>,
+    /// If there is one path, and a link of it changes: by hop, its times.
+    changing: Vec<Timing>,
 }
+
+/// Of longer trains over links that change, packets are not walked one by one.
+const MOST_WALKED: u64 = 1 << 20;
 
 #[derive(Clone, Copy, Debug)]
 struct Link {
+    /// At the highest rate it ever has.
     wire_time: WireTime,
-    /// Propagation, and forwarding latency of the node behind.
+    /// The shortest propagation, and forwarding latency of the node behind.
     delay: Span,
     /// Which of the nodes before this hop it leaves, and which of those behind it enters.
     from: usize,
@@ -63,17 +74,19 @@ impl IdealPath {
         assert!(!hops.is_empty(), "a path has links");
         let node = |links: &Vec<LinkId>| network.topology.link(links[0]).from;
         let mut before = vec![node(&hops[0])];
-        let hops = hops.iter().map(|links| {
+        let changes = hops.iter().flatten().any(|link| network.paths.contains_key(link));
+        let changing =
+            hops.iter().filter(|links| changes && links.len() == 1).map(|links| network.timing(links[0]));
+        let changing: Vec<_> = changing.collect();
+        let all_hops = hops.iter().map(|links| {
             let mut behind: Vec<_> = links.iter().map(|link| network.topology.link(*link).to).collect();
             behind.sort_unstable();
             behind.dedup();
-            let links = links.iter().map(|link| {
-                let link = network.topology.link(*link);
-                let latency =
-                    network.switches[link.to.index()].as_ref().map_or(Span::ZERO, |switch| switch.latency);
+            let links = links.iter().map(|number| {
+                let link = network.topology.link(*number);
                 Link {
-                    wire_time: link.wire.rate.wire_time(),
-                    delay: link.wire.delay + latency,
+                    wire_time: network.highest_rate(*number).wire_time(),
+                    delay: network.least_delay(*number),
                     from: before.binary_search(&link.from).expect("hops follow each other"),
                     to: behind.binary_search(&link.to).expect("just collected"),
                 }
@@ -82,19 +95,22 @@ impl IdealPath {
             before = behind;
             links
         });
-        Self { hops: hops.collect() }
+        let changing = if changing.len() == hops.len() { changing } else { Vec::new() };
+        Self { hops: all_hops.collect(), changing }
     }
 
-    /// Time that one packet is under way, on the fastest path.
+    /// Time that one packet is under way, on the fastest path, as links are at the beginning.
     pub fn packet_time(&self, size: Bytes) -> Span {
-        self.train_time(1, size, size)
+        self.train_time(Time::ZERO, 1, size, size)
     }
 
-    /// Time that `count` packets are under way that are sent as fast as the first link takes them, from the first bit
+    /// Time that `count` packets are under way that are sent from `start` on as fast as the first link takes them, from the first bit
     /// sent to the last bit received. All have size `full` but for the last one. Over several paths, no less than this.
-    fn train_time(&self, count: u64, full: Bytes, last: Bytes) -> Span {
+    fn train_time(&self, start: Time, count: u64, full: Bytes, last: Bytes) -> Span {
         let (full, last) = (full.get() as u16, last.get() as u16);
-        if self.hops.iter().all(|links| links.len() == 1) {
+        if !self.changing.is_empty() {
+            self.walked(start, count, full, last)
+        } else if self.hops.iter().all(|links| links.len() == 1) {
             self.in_order(count, full, last)
         } else {
             self.at_least(count - 1, full, last)
@@ -118,6 +134,42 @@ impl IdealPath {
             before += hop.delay;
         }
         end
+    }
+
+    /// Over links that change: packet by packet, hop by hop. Packets that overtake others leave the next hop first.
+    fn walked(&self, start: Time, count: u64, full: u16, last: u16) -> Span {
+        if count > MOST_WALKED {
+            return self.at_least_over_changes(start, count, full, last);
+        }
+        let sizes = (1..count).map(|_| full).chain([last]);
+        let mut packets: Vec<_> = sizes.map(|size| (start, size)).collect();
+        for timing in &self.changing {
+            let (mut timing, mut free) = (timing.clone(), start);
+            packets.sort_by_key(|(at, _)| *at);
+            for (at, size) in &mut packets {
+                free = timing.sent_at(free.max(*at), (*size).into());
+                *at = timing.arrival(free);
+            }
+        }
+        packets.iter().map(|(at, _)| *at).max().unwrap_or(start) - start
+    }
+
+    /// No less than this: on each hop, all bytes cross it after the first packet can be there, and the rest takes the least time.
+    fn at_least_over_changes(&self, start: Time, count: u64, full: u16, last: u16) -> Span {
+        let bytes = (count - 1).saturating_mul(full.into()).saturating_add(last.into());
+        let smallest = full.min(last);
+        let (mut arrival, mut bound) = (start, start);
+        for (hop, timing) in self.changing.iter().enumerate() {
+            let crossed = timing.clone().sent_at(arrival, bytes);
+            let rest =
+                self.hops[hop + 1..].iter().flatten().map(|link| link.wire_time.of(smallest) + link.delay);
+            let rest = rest.fold(self.hops[hop][0].delay, std::ops::Add::add);
+            bound = bound.max(crossed + rest);
+            let mut timing = timing.clone();
+            let sent = timing.sent_at(arrival, smallest.into());
+            arrival = sent + self.hops[hop][0].delay;
+        }
+        bound - start
     }
 
     /// The bound of the module's page, for a number of full packets and a last one.
@@ -193,19 +245,32 @@ fn time_to_cross(packets: u64, size: u16, links: &[Link], around: &[(Span, Span)
 
 /// The shortest time in which `size` bytes can be handed over and arrive on the empty network: no window, no
 /// acknowledgement to wait for but the handshake's, headers included. Exact on one path, over several a bound that nothing
-/// beats (see the top of this file). `back` is the path of acknowledgements. If connections are kept there is one already.
-pub fn ideal_fct(transport: &Transport, forth: &IdealPath, back: &IdealPath, size: Bytes) -> Span {
+/// beats (see the top of this file); over links that change, from `start` on. `back` is the path of acknowledgements. If connections are kept there is one already.
+pub fn ideal_fct(
+    transport: &Transport,
+    forth: &IdealPath,
+    back: &IdealPath,
+    start: Time,
+    size: Bytes,
+) -> Span {
     let handshake = match transport {
         Transport::Stream { params, .. } if params.handshake && !params.keep_connections => {
             let control = params.packet_size(Bytes::ZERO);
-            forth.packet_time(control) + back.packet_time(control)
+            let there = forth.train_time(start, 1, control, control);
+            there + back.train_time(start + there, 1, control, control)
         }
         _ => Span::ZERO,
     };
     let full = transport.full_payload();
     let packets = size.div_ceil(full).max(1);
     let last = size - full * (packets - 1);
-    handshake + forth.train_time(packets, transport.packet_size(full), transport.packet_size(last))
+    handshake
+        + forth.train_time(
+            start + handshake,
+            packets,
+            transport.packet_size(full),
+            transport.packet_size(last),
+        )
 }
 
 #[cfg(test)]
@@ -216,7 +281,10 @@ mod tests {
     use super::*;
 
     fn path(rates_gbps: &[u64]) -> IdealPath {
-        IdealPath { hops: rates_gbps.iter().map(|rate| vec![link(*rate, 0, 0)]).collect() }
+        IdealPath {
+            hops: rates_gbps.iter().map(|rate| vec![link(*rate, 0, 0)]).collect(),
+            changing: Vec::new(),
+        }
     }
 
     fn link(rate_gbps: u64, from: usize, to: usize) -> Link {
@@ -249,9 +317,14 @@ mod tests {
         // 10 Gb/s to a switch, 40 Gb/s over one of two others, 10 Gb/s to the host.
         let up = vec![link(40, 0, 0), link(40, 0, 1)];
         let down = vec![link(40, 0, 0), link(40, 1, 0)];
-        let sprayed = IdealPath { hops: vec![vec![link(10, 0, 0)], up, down, vec![link(10, 0, 0)]] };
+        let sprayed = IdealPath {
+            hops: vec![vec![link(10, 0, 0)], up, down, vec![link(10, 0, 0)]],
+            changing: Vec::new(),
+        };
         let single = path(&[10, 40, 40, 10]);
-        let time = |path: &IdealPath, count, last| path.train_time(count, Bytes::new(1500), Bytes::new(last));
+        let time = |path: &IdealPath, count, last| {
+            path.train_time(Time::ZERO, count, Bytes::new(1500), Bytes::new(last))
+        };
         for (count, last) in [(1, 100), (1, 1500), (2, 1500), (50, 84), (50, 700)] {
             assert_eq!(
                 time(&sprayed, count, last),
@@ -266,8 +339,11 @@ mod tests {
     #[test]
     fn two_links_carry_a_train_in_half_of_the_time() {
         // 1250 B take 1 us at 10 Gb/s and 10 ns at 1000 Gb/s; 1 us propagation each.
-        let path = IdealPath { hops: vec![vec![link(1000, 0, 0)], vec![link(10, 0, 0), link(10, 0, 0)]] };
-        let time = path.train_time(11, Bytes::new(1250), Bytes::new(1250));
+        let path = IdealPath {
+            hops: vec![vec![link(1000, 0, 0)], vec![link(10, 0, 0), link(10, 0, 0)]],
+            changing: Vec::new(),
+        };
+        let time = path.train_time(Time::ZERO, 11, Bytes::new(1250), Bytes::new(1250));
         // Of ten packets before the last each link takes five.
         assert_eq!(time, Span::from_ns(10 + 1_000 + 5_000 + 1_000));
     }
@@ -277,7 +353,7 @@ mod tests {
         let up = vec![link(10, 0, 0), link(1, 0, 1)];
         let down = vec![link(1, 0, 0), link(100, 1, 0)];
         // 1250 B: 1 us and 10 us over one, 10 us and 0.1 us over the other.
-        let path = IdealPath { hops: vec![up, down] };
+        let path = IdealPath { hops: vec![up, down], changing: Vec::new() };
         assert_eq!(path.packet_time(Bytes::new(1250)), Span::from_ns(12_100));
     }
 
@@ -321,7 +397,7 @@ mod tests {
             sizes.push(last as u16);
             let mut next = choices.iter().cycle().copied();
             let took = sprayed(&hops, &sizes, || next.next().unwrap_or_default());
-            let bound = IdealPath { hops }.train_time(count, Bytes::new(full), Bytes::new(last));
+            let bound = IdealPath { hops, changing: Vec::new() }.train_time(Time::ZERO, count, Bytes::new(full), Bytes::new(last));
             prop_assert!(bound <= took, "{bound} above {took}");
         }
 
@@ -336,7 +412,7 @@ mod tests {
             let mut sizes = vec![full as u16; count as usize - 1];
             sizes.push(last as u16);
             let path = path(&rates);
-            prop_assert_eq!(path.train_time(count, Bytes::new(full), Bytes::new(last)), walked(&path, &sizes));
+            prop_assert_eq!(path.train_time(Time::ZERO, count, Bytes::new(full), Bytes::new(last)), walked(&path, &sizes));
         }
     }
 }

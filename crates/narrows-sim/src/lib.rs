@@ -34,7 +34,7 @@
 //!     NodeKind::Switch { .. } => Some(switch.clone()),
 //! });
 //! let switches = switches.collect();
-//! let network = Network { topology, switches, routing: Routing::Ecmp, failures: vec![], reaction: None, hosts: Hosts::Ideal };
+//! let network = Network { topology, switches, routing: Routing::Ecmp, failures: vec![], reaction: None, hosts: Hosts::Ideal, ..Network::default() };
 //! let transport = Transport::Stream { params: Params { handshake: false, ..Params::default() }, cc: Config::Reno(Default::default()) };
 //! let traffic = Traffic {
 //!     groups: vec![Group { name: "one".into(), transport, priority: 0, near_source: None }],
@@ -60,6 +60,7 @@ pub mod mechanism;
 mod network;
 pub mod observe;
 mod packet;
+pub mod path;
 mod prefetch;
 mod random;
 mod record;

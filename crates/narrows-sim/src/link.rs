@@ -18,6 +18,8 @@ pub(crate) struct Egress {
     pub(crate) delay: Span,
     pub(crate) to: Target,
     pub(crate) link: LinkId,
+    /// The number of its line in its thread, or [`NO_LINE`](crate::path::NO_LINE).
+    pub(crate) line: u32,
 }
 
 /// The receiving end of a link: the thread that owns it, and where that keeps it.
@@ -90,20 +92,35 @@ pub(crate) struct Impairment {
     errors: Option<Errors>,
 }
 
+/// Losses that do not depend on each other.
 #[derive(Clone, Debug)]
-struct Errors {
+pub(crate) struct Errors {
     rate: f64,
     /// Packets that pass before the next is lost.
     good: u64,
     random: Stream,
 }
 
+impl Errors {
+    pub(crate) fn new(rate: f64, mut random: Stream) -> Self {
+        Self { rate, good: good_packets(rate, &mut random), random }
+    }
+
+    /// The next packet is lost.
+    pub(crate) fn hits(&mut self) -> bool {
+        if self.good > 0 {
+            self.good -= 1;
+            return false;
+        }
+        self.good = good_packets(self.rate, &mut self.random);
+        true
+    }
+}
+
 impl Impairment {
     pub(crate) fn new(egress: &Egress, error_rate: f64, outages: Vec<Outage>, seed: u64) -> Self {
-        let errors = (error_rate > 0.0).then(|| {
-            let mut random = Stream::new(seed, Purpose::LinkErrors, egress.link.0.into());
-            Errors { rate: error_rate, good: good_packets(error_rate, &mut random), random }
-        });
+        let random = || Stream::new(seed, Purpose::LinkErrors, egress.link.0.into());
+        let errors = (error_rate > 0.0).then(|| Errors::new(error_rate, random()));
         Self {
             link: egress.link,
             lost: PortCounters::default(),
@@ -129,13 +146,8 @@ impl Impairment {
         if self.outages.iter().any(|outage| sent < outage.until && packet.at() >= outage.from) {
             return Err(DropCause::LinkDown);
         }
-        let Some(errors) = &mut self.errors else { return Ok(()) };
-        if errors.good > 0 {
-            errors.good -= 1;
-            return Ok(());
-        }
-        errors.good = good_packets(errors.rate, &mut errors.random);
-        Err(DropCause::LinkError)
+        let lost = self.errors.as_mut().is_some_and(Errors::hits);
+        if lost { Err(DropCause::LinkError) } else { Ok(()) }
     }
 }
 
@@ -149,12 +161,13 @@ mod tests {
     use super::*;
     use crate::ids::{FlowId, HostId};
     use crate::packet::{Fields, Kind};
+    use crate::path::NO_LINE;
 
     fn impairment(error_rate: f64, outages: Vec<Outage>) -> Impairment {
         let rate = BitRate::from_gbps(10);
         let wire_time = rate.wire_time();
         let to = Target { wire: 0, shard: 0 };
-        let egress = Egress { rate, wire_time, delay: Span::from_us(5), to, link: LinkId(0) };
+        let egress = Egress { rate, wire_time, delay: Span::from_us(5), to, link: LinkId(0), line: NO_LINE };
         Impairment::new(&egress, error_rate, outages, 1)
     }
 

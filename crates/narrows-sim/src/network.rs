@@ -1,19 +1,20 @@
 //! A network and how it works: settings only.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use narrows_proto::units::{BitRate, Bytes, Span};
+use narrows_proto::units::{BitRate, Bytes, Span, Time};
 
 use crate::ids::{LinkId, NodeId};
 use crate::link::Outage;
 use crate::mechanism::hosts::Hosts;
 use crate::mechanism::limiter::Reaction;
+use crate::path::{Path, Timing};
 use crate::routing::Routing;
 use crate::switch::SwitchConfig;
 use crate::topology::Topology;
 
 /// A network and how it works.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Network {
     /// Nodes and links.
     pub topology: Topology,
@@ -23,6 +24,8 @@ pub struct Network {
     pub routing: Routing,
     /// Links that fail.
     pub failures: Vec<Failure>,
+    /// Directions of links that have more than a rate and a delay. The switches they leave have scheduled ports.
+    pub paths: BTreeMap<LinkId, Path>,
     /// Reaction points, if there are any.
     pub reaction: Option<Reaction>,
     /// Deviations of hosts from ideal machines.
@@ -38,6 +41,48 @@ impl Network {
         let links = self.topology.links().iter().filter(|link| writes(link.from));
         let rates: BTreeSet<_> = links.map(|link| link.wire.rate).collect();
         rates.into_iter().collect()
+    }
+
+    /// The least time from the first bit of a packet of `size` on a link until it can affect the node it leads to.
+    pub(crate) fn least_crossing(&self, link: LinkId, size: Bytes) -> Span {
+        let wire = &self.topology.link(link).wire;
+        let path = self.paths.get(&link);
+        let time = path.map_or_else(|| wire.rate.time_to_send(size), |path| path.least_time(wire, size));
+        self.least_delay(link) + time
+    }
+
+    /// The shortest propagation delay of a link, and the latency of the node it leads to.
+    pub(crate) fn least_delay(&self, link: LinkId) -> Span {
+        let wire = &self.topology.link(link).wire;
+        self.paths.get(&link).map_or(wire.delay, |path| path.least_delay(wire)) + self.latency_behind(link)
+    }
+
+    /// Latency of the node that a link leads to.
+    fn latency_behind(&self, link: LinkId) -> Span {
+        let to = self.topology.link(link).to;
+        self.switches[to.index()].as_ref().map_or(Span::ZERO, |switch| switch.latency)
+    }
+
+    /// Times of packets over an idle link.
+    pub(crate) fn timing(&self, link: LinkId) -> Timing {
+        let wire = &self.topology.link(link).wire;
+        let none = Path::default();
+        let path = self.paths.get(&link).unwrap_or(&none);
+        Timing::new(path, wire.rate.wire_time(), wire.delay, self.latency_behind(link))
+    }
+
+    /// Bits that a link can carry from one time to another.
+    pub fn capacity(&self, link: LinkId, from: Time, until: Time) -> f64 {
+        match self.paths.get(&link).and_then(|path| path.rate.as_ref()) {
+            None => self.topology.link(link).wire.rate.as_f64() * (until - from).as_secs_f64(),
+            Some(rate) => rate.bits_between(from, until),
+        }
+    }
+
+    /// A rate that a link never exceeds.
+    pub fn highest_rate(&self, link: LinkId) -> BitRate {
+        let wire = &self.topology.link(link).wire;
+        self.paths.get(&link).map_or(wire.rate, |path| path.highest_rate(wire))
     }
 
     /// Headroom for each lossless class of a link that leads to a switch with priority-based flow control; none otherwise.

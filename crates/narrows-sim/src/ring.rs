@@ -107,6 +107,30 @@ impl Ring<Packet> {
         }
     }
 
+    /// Puts a packet and what belongs to it before all that arrive later.
+    pub(crate) fn insert(&mut self, parcel: Parcel<'_>) {
+        let (len, at) = (self.len, parcel.packet.at());
+        let mut offset = 0;
+        while offset < len {
+            let packet = self.slots[self.place(offset)];
+            if packet.at() > at {
+                break;
+            }
+            offset += 1 + packet.trailers() as u32;
+        }
+        self.push_with(parcel);
+        let added = self.len - len;
+        let new: Vec<_> = (len..self.len).map(|offset| self.slots[self.place(offset)]).collect();
+        for behind in (offset..len).rev() {
+            let (from, to) = (self.place(behind), self.place(behind + added));
+            self.slots[to] = self.slots[from];
+        }
+        for (offset, slot) in (offset..).zip(new) {
+            let place = self.place(offset);
+            self.slots[place] = slot;
+        }
+    }
+
     /// The first packet, which must exist; its trailers, if it has any, go to `trailers`.
     #[inline(always)]
     pub(crate) fn pop(&mut self, trailers: &mut Trailers) -> Packet {
@@ -205,6 +229,30 @@ mod tests {
             prop_assert_eq!(ring.take_before(Time::from_ps(until), &mut taken), model.front_at());
             prop_assert_eq!(taken, popped);
             prop_assert!(ring.iter().eq(model.iter()));
+        }
+
+        #[test]
+        fn what_is_inserted_stands_before_all_that_arrives_later(
+            packets in prop::collection::vec((0..20_u64, 0..3_u8), 0..40),
+            taken in 0..10_usize,
+        ) {
+            let trailers = [numbered(1000, 0), numbered(1001, 0)];
+            let (mut ring, mut slots) = (Ring::<Packet>::default(), Trailers::default());
+            for number in 0..taken {
+                ring.push(numbered(number as u64, 0));
+            }
+            (0..taken).for_each(|_| drop(ring.pop(&mut slots)));
+            let mut expected = packets.clone();
+            expected.sort_by_key(|(at, _)| *at);
+            for (at, extra) in packets {
+                ring.insert(Parcel { packet: numbered(at, extra), trailers: &trailers });
+            }
+            for (at, extra) in expected {
+                let packet = ring.pop(&mut slots);
+                prop_assert_eq!((packet.at().as_ps(), packet.trailers() as u8), (at, extra));
+                prop_assert!((0..).zip(&slots[..packet.trailers()]).all(|(place, slot)| slot.seq() == 1000 + place));
+            }
+            prop_assert!(ring.is_empty());
         }
 
         #[test]

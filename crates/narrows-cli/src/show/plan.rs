@@ -2,7 +2,7 @@
 
 use narrows::numbers::{grouped, number};
 use narrows::plan::{
-    Expected, Facts, LoadOf, Oversubscription, Plan, PlannedGroup, PlannedPairing, StopFacts,
+    Expected, Facts, LoadOf, Oversubscription, PathFacts, Plan, PlannedGroup, PlannedPairing, StopFacts,
 };
 use narrows_proto::cc::Config;
 use narrows_proto::units::{BitRate, Bytes, Span};
@@ -72,6 +72,9 @@ pub fn facts(facts: &Facts) -> String {
     text += &stops(&facts.stops);
     if facts.cards_isolate {
         text += "  network cards isolate flows as switches do; isolation.hosts = false leaves them out\n";
+    }
+    for PathFacts { link, does } in &facts.paths {
+        text += &format!("  {link}: {}\n", does.join(" · "));
     }
     let ratio =
         |of: &Oversubscription| format!("{} {}:1", of.class, number((of.ratio * 100.0).round() / 100.0));

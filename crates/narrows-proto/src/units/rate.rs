@@ -152,4 +152,16 @@ impl WireTime {
         let fraction = (size as u128 * self.fraction as u128 + (u64::MAX as u128)) >> 64;
         Span::from_ps(size as u64 * self.whole + fraction as u64)
     }
+
+    /// Time that any number of bytes takes: exact for a packet; for more rounded down, by less than a millionth; [`Span::MAX`] beyond the
+    /// range.
+    #[inline]
+    pub fn of_many(self, size: u64) -> Span {
+        if let Ok(size) = u16::try_from(size) {
+            return self.of(size);
+        }
+        let fraction = (u128::from(size) * u128::from(self.fraction)) >> 64;
+        let ps = u128::from(size) * u128::from(self.whole) + fraction;
+        Span::from_ps(u64::try_from(ps).unwrap_or(u64::MAX))
+    }
 }

@@ -365,6 +365,7 @@ fn with_switches(topology: Topology, config: &SwitchConfig) -> Network {
         failures: Vec::new(),
         reaction: None,
         hosts: Hosts::Ideal,
+        ..Network::default()
     }
 }
 

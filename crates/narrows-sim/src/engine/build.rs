@@ -1,6 +1,7 @@
 //! Lays out a network over threads.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use narrows_proto::telemetry::MOST_RATES;
@@ -23,6 +24,7 @@ use crate::mechanism::registry::{HostMechanisms, SwitchMechanisms};
 use crate::network::{Failure, Network};
 use crate::observe::Observer;
 use crate::packet::{HOST_BITS, wire_size};
+use crate::path::{Line, LineParts, NO_LINE, Path};
 use crate::random::{Purpose, Stream};
 use crate::routing::changes::ChangingRoutes;
 use crate::routing::{self, RoutingTables, Shortest};
@@ -43,7 +45,7 @@ fn shared(network: &Network, traffic: &Traffic, layout: &Layout<'_>, threads: us
         followers: Followers::new(network, traffic, layout.seed, layout.place_of_hosts(threads)),
         measured: traffic.measured.clone(),
         sampled: traffic.sampled.clone(),
-        flights: network.topology.links().iter().map(|link| flight(network, link)).collect(),
+        flights: flights(network),
         reported_rates: layout.reported_rates.clone(),
         quantum: i32::from(wire_size(quantum)),
         bursts: traffic.groups.iter().any(|group| group.transport.hands_over_bursts()),
@@ -77,6 +79,7 @@ pub(super) fn shards<O: Observer>(
                 shard,
                 shared: Arc::clone(&shared),
                 wires: layout.wires(&members, seed),
+                lines: layout.lines(shard, &traffic.measured),
                 calendar: Calendar::new(look_ahead.windows(), members.len()),
                 outboxes: (0..threads).map(|_| Outbox::default()).collect(),
                 flows: FlowTable {
@@ -127,6 +130,13 @@ pub(super) struct LaidOut<O> {
     pub(super) distances: Distances,
 }
 
+/// By link. The time on a link with a path differs from packet to packet.
+fn flights(network: &Network) -> Vec<Option<Flight>> {
+    let links = (0..).zip(network.topology.links());
+    let fixed = |number| !network.paths.contains_key(&LinkId(number));
+    links.map(|(number, link)| fixed(number).then(|| flight(network, link))).collect()
+}
+
 fn flight(network: &Network, link: &Link) -> Flight {
     let latency = network.switches[link.to.index()].as_ref().map_or(Span::ZERO, |switch| switch.latency);
     let from_host = network.topology.as_host(link.from).is_some();
@@ -143,6 +153,8 @@ pub(super) struct Layout<'a> {
     pub(super) tables: &'a RoutingTables,
     /// Outages of links that have some, by the first of their directions.
     outages: BTreeMap<LinkId, Vec<Outage>>,
+    /// Links with a path: their number among those that leave nodes of their thread.
+    lines: BTreeMap<LinkId, u32>,
     /// By node: the thread it belongs to.
     pub(super) places: Vec<u32>,
     /// By link: the number of its wire in the thread that receives.
@@ -179,6 +191,13 @@ impl<'a> Layout<'a> {
                 *next += 1;
             }
         }
+        let mut counts = vec![0; threads];
+        let number = |link: &LinkId| {
+            let next = &mut counts[places[topology.link(*link).from.index()] as usize];
+            *next += 1;
+            (*link, *next - 1)
+        };
+        let lines = network.paths.keys().map(number).collect();
         let reported_rates = network.reported_rates();
         assert!(reported_rates.len() <= MOST_RATES, "telemetry tells {MOST_RATES} rates apart");
         let typical =
@@ -189,6 +208,7 @@ impl<'a> Layout<'a> {
             seed,
             ports,
             outages: outages(&network.failures),
+            lines,
             tables,
             places,
             wire_of,
@@ -224,7 +244,37 @@ impl<'a> Layout<'a> {
         let latency = self.network.switches[to.index()].as_ref().map_or(Span::ZERO, |switch| switch.latency);
         let shard = self.places[to.index()];
         let to = Target { wire: self.wire_of[link.index()], shard: shard as u16 };
-        Egress { rate: wire.rate, wire_time: wire.rate.wire_time(), delay: wire.delay + latency, to, link }
+        let line = self.lines.get(&link).copied().unwrap_or(NO_LINE);
+        Egress {
+            rate: wire.rate,
+            wire_time: wire.rate.wire_time(),
+            delay: wire.delay + latency,
+            to,
+            link,
+            line,
+        }
+    }
+
+    /// The sending ends of links with a path that leave nodes of a thread.
+    fn lines(&self, shard: u32, measured: &Range<Time>) -> Vec<Line> {
+        let topology = &self.network.topology;
+        let own = |link: &LinkId| self.places[topology.link(*link).from.index()] == shard;
+        let line = |(link, path): (&LinkId, &Path)| {
+            let (Link { from, wire, .. }, mut egress) = (topology.link(*link), self.egress(*link));
+            if topology.as_host(*from).is_some() {
+                egress.delay += self.network.hosts.pipeline();
+            }
+            let parts = LineParts {
+                egress,
+                delay: wire.delay,
+                error_rate: wire.error_rate,
+                outages: self.outages(*link).to_vec(),
+                measured: measured.clone(),
+                seed: self.seed,
+            };
+            Line::new(path, parts)
+        };
+        self.network.paths.iter().filter(|(link, _)| own(link)).map(line).collect()
     }
 
     fn wires(&self, members: &[NodeId], seed: u64) -> Wires {
@@ -246,7 +296,9 @@ impl<'a> Layout<'a> {
     }
 
     fn is_impaired(&self, link: LinkId) -> bool {
-        self.network.topology.link(link).wire.error_rate > 0.0 || !self.outages(link).is_empty()
+        let fails = self.network.topology.link(link).wire.error_rate > 0.0 || !self.outages(link).is_empty();
+        // Where there is a path, the end that sends decides what is lost.
+        fails && !self.lines.contains_key(&link)
     }
 
     fn first_wire(&self, node: NodeId) -> usize {

@@ -2,8 +2,8 @@
 
 use narrows_proto::units::{Bytes, Span, Time};
 
+use crate::ids::LinkId;
 use crate::network::Network;
-use crate::topology::Link;
 use crate::traffic::{Traffic, Transport};
 use crate::world::{MAX_WINDOW, Windows};
 
@@ -25,20 +25,16 @@ impl LookAhead {
         let control = switches.flat_map(|switch| switch.control_sizes());
         let packets = traffic.groups.iter().map(|group| group.smallest_packet());
         let smallest = packets.chain(control).chain(external).min().unwrap_or(Bytes::new(64));
-        let links = network.topology.links().iter().map(|link| crossing(network, link, smallest));
+        let links = (0..network.topology.links().len()).map(LinkId::from);
+        let links = links.map(|link| network.least_crossing(link, smallest));
         let least = links.min().expect("a network has links").min(MAX_WINDOW);
+        assert!(least > Span::ZERO, "it takes time to cross a link");
         Self { smallest, least, width: (least / divisor.max(1)).max(Span::from_ps(2)) }
     }
 
     pub(super) fn windows(&self) -> Windows {
         Windows::new(self.width)
     }
-}
-
-/// Time that it takes at least until one end of a link affects the other.
-fn crossing(network: &Network, link: &Link, smallest: Bytes) -> Span {
-    let latency = network.switches[link.to.index()].as_ref().map_or(Span::ZERO, |switch| switch.latency);
-    link.wire.delay + latency + link.wire.rate.time_to_send(smallest)
 }
 
 /// Windows that it takes at least until one thread affects another, over links and by way of other threads. Reports of flows that
@@ -55,11 +51,11 @@ impl Distances {
     pub(super) fn new(network: &Network, look_ahead: &LookAhead, places: &[u32], threads: usize) -> Self {
         let LookAhead { smallest, width, .. } = *look_ahead;
         let mut shortest = vec![Span::MAX; threads * threads];
-        for link in network.topology.links() {
+        for (number, link) in (0_usize..).zip(network.topology.links()) {
             let [from, to] = [link.from, link.to].map(|node| places[node.index()] as usize);
             if from != to {
                 let shortest = &mut shortest[from * threads + to];
-                *shortest = (*shortest).min(crossing(network, link, smallest));
+                *shortest = (*shortest).min(network.least_crossing(LinkId::from(number), smallest));
             }
         }
         for by in 0..threads {
@@ -87,7 +83,9 @@ impl Distances {
 
 /// The first window that may end with nothing of the traffic outstanding.
 pub(super) fn first_drained(network: &Network, traffic: &Traffic, windows: Windows) -> u64 {
-    let rates = network.topology.host_rates();
+    let ports = network.topology.ports();
+    let hosts = network.topology.hosts().iter();
+    let rates: Vec<_> = hosts.map(|host| network.highest_rate(ports[host.index()][0])).collect();
     let scheduled = traffic.flows.iter().filter(|flow| flow.start < Time::NEVER);
     let ends = scheduled.map(|flow| match traffic.groups[flow.group.index()].transport {
         // All of it leaves over the link of its source.

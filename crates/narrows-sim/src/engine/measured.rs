@@ -55,7 +55,8 @@ impl Measured {
 
 /// Bytes of the packets that began to be sent before `moment`.
 fn sent_before(moment: Time, wire: &Wire, shared: &Shared) -> Bytes {
-    let flight = shared.flights[wire.link.index()];
+    // Lines count by themselves.
+    let Some(flight) = shared.flights[wire.link.index()] else { return Bytes::ZERO };
     let later = wire.ring.iter().filter(|packet| packet.at() >= moment + flight.of(packet.size()));
     Bytes::new(wire.bytes - later.map(|packet| u64::from(packet.size())).sum::<u64>())
 }

@@ -62,6 +62,7 @@ impl Layout<'_> {
         let signals = settings(node).is_some_and(SwitchConfig::has_congestion_points)
             || settings(node).is_some_and(|switch| switch.telemetry || switch.marking.at_dequeue())
             || settings(node).is_some_and(|switch| switch.queue_keepers().next().is_some())
+            || self.ports[node.index()].iter().any(|link| self.network.paths.contains_key(link))
             || self.limits(node)
             || neighbors;
         if !signals {

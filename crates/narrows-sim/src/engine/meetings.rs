@@ -24,7 +24,15 @@ fn meetings(delay: Span) -> usize {
     let is_switch = |node: &crate::topology::Node| !matches!(node.kind, crate::topology::NodeKind::Host(_));
     let switches = topology.nodes().iter().map(|node| is_switch(node).then(|| switch.clone())).collect();
     let (routing, hosts) = (Routing::Ecmp, Hosts::Ideal);
-    let network = Network { topology, switches, routing, failures: vec![], reaction: None, hosts };
+    let network = Network {
+        topology,
+        switches,
+        routing,
+        failures: vec![],
+        reaction: None,
+        hosts,
+        ..Network::default()
+    };
     let cc = Config::Reno(Default::default());
     let transport = Transport::Stream { params: Params { handshake: false, ..Params::default() }, cc };
     let groups = vec![Group { name: "web".into(), transport, priority: 0, near_source: None }];

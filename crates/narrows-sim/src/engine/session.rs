@@ -100,7 +100,7 @@ impl ReceivedPacket {
 ///     NodeKind::Switch { .. } => Some(switch.clone()),
 /// });
 /// let switches = switches.collect();
-/// let network = Network { topology, switches, routing: Routing::Ecmp, failures: vec![], reaction: None, hosts: Hosts::Ideal };
+/// let network = Network { topology, switches, routing: Routing::Ecmp, failures: vec![], reaction: None, hosts: Hosts::Ideal, ..Network::default() };
 /// let transport = Transport::Stream { params: Params { handshake: false, ..Params::default() }, cc: Config::Reno(Default::default()) };
 /// let groups = vec![Group { name: "rpc".into(), transport, priority: 0, near_source: None }];
 /// let traffic = Traffic { groups, ..Traffic::default() };

@@ -114,7 +114,10 @@ impl<O: Observer> Shard<O> {
                 Node::Switch(switch) => switch.review(now, &mut self.world),
             }
         }
-        let World { wires, observer, .. } = &mut self.world;
+        let World { wires, lines, observer, .. } = &mut self.world;
+        for line in lines {
+            observer.review(Reviewed::Port(line.egress.link, &line.counters));
+        }
         for impairment in wires.impairments.iter().flatten() {
             observer.review(Reviewed::Port(impairment.link, &impairment.lost));
         }
@@ -175,10 +178,17 @@ impl<O: Observer> Shard<O> {
         for impairment in world.wires.impairments.iter().flatten() {
             outcome.ports[impairment.link.index()].add(&impairment.lost);
         }
+        for line in &world.lines {
+            outcome.ports[line.egress.link.index()].add(&line.counters);
+        }
         let measured = self.measured.finish(ended + Span::from_ps(1), &world.wires, &world.shared);
         for (wire, measured) in world.wires.wires.iter().zip(measured) {
             let counters = &mut outcome.ports[wire.link.index()];
-            let flight = world.shared.flights[wire.link.index()];
+            let Some(flight) = world.shared.flights[wire.link.index()] else {
+                // The line has counted what began to be sent, and that is all there is.
+                outcome.packets_left += wire.ring.iter().count() as u64;
+                continue;
+            };
             let begun = |packet: &&Packet| packet.at() <= ended + flight.of(packet.size());
             // Plain ports put packets on the link while they wait.
             let waiting = wire.ring.iter().filter(|packet| !begun(packet));

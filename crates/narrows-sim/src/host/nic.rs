@@ -6,6 +6,7 @@ use crate::ids::LinkId;
 use crate::link::Egress;
 use crate::observe::{Observer, PacketRef};
 use crate::packet::{Packet, Parcel, Trailers};
+use crate::path::NO_LINE;
 use crate::ring::Ring;
 use crate::world::World;
 
@@ -281,6 +282,10 @@ impl Nic {
     pub(crate) fn send<O: Observer>(&mut self, now: Time, parcel: Parcel<'_>, world: &mut World<O>) {
         let packet = parcel.packet;
         debug_assert!(self.busy_until <= now);
+        if self.egress.line != NO_LINE {
+            self.busy_until = world.send_over(self.egress.line, now, parcel);
+            return;
+        }
         self.busy_until = self.sent_at(now, packet);
         world.observer.sent(now, self.egress.link, packet.size());
         world.observer.departs(now, self.egress.link, PacketRef::new(parcel));

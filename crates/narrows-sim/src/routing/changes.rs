@@ -204,7 +204,7 @@ mod tests {
     fn network(topology: Topology, failures: Vec<Failure>) -> Network {
         let switches = vec![None; topology.nodes().len()];
         let (routing, reaction, hosts) = (Routing::Ecmp, None, Hosts::Ideal);
-        Network { topology, switches, routing, failures, reaction, hosts }
+        Network { topology, switches, routing, failures, reaction, hosts, ..Network::default() }
     }
 
     fn tree(parallel: bool) -> Topology {

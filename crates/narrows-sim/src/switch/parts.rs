@@ -16,6 +16,7 @@ use crate::mechanism::pfc::Watch;
 use crate::mechanism::registry::{PortMechanisms, QueueMechanisms, SwitchMechanisms};
 use crate::mechanism::telemetry::Meter;
 use crate::mechanism::{FlowControl, InputLink, pause, pfc};
+use crate::path::NO_LINE;
 use crate::random::Stream;
 use crate::record::PortCounters;
 use crate::routing::edits::Edits;
@@ -112,6 +113,8 @@ impl Switch {
         let own = |egress: &Egress| u32::from(egress.to.shard) == parts.shard;
         let wire = |egress: &Egress| if own(egress) { egress.to.wire } else { u32::MAX };
         let leads_to = parts.egresses.iter().map(wire).collect();
+        // Only queued ports send over lines.
+        let has_lines = parts.egresses.iter().any(|egress| egress.line != NO_LINE);
         let lossless = parts.signals.as_ref().is_some_and(|signals| signals.lossless);
         let routes_late = config.pause.is_some()
             || lossless
@@ -126,7 +129,7 @@ impl Switch {
             leads_to,
             routes: parts.routes,
             choice: parts.choice,
-            ports: match config.ports {
+            ports: match if has_lines { PortKind::Scheduled } else { config.ports } {
                 PortKind::Plain => {
                     assert!(parts.signals.is_none(), "plain ports have no mechanisms");
                     Ports::Fifo(FifoPorts::new(&parts.egresses))

@@ -52,6 +52,12 @@ impl QueuedPort {
         }
     }
 
+    /// The number of the line it sends over, if it does.
+    #[inline]
+    pub(super) fn line(&self) -> u32 {
+        self.egress.line
+    }
+
     pub(super) fn link(&self) -> LinkId {
         self.egress.link
     }

@@ -17,6 +17,7 @@ use crate::link::{Target, Wires};
 use crate::mechanism::Records;
 use crate::observe::{Observer, PacketRef};
 use crate::packet::{NO_TRAILERS, Packet, Parcel, Trailers};
+use crate::path::{Crossing, Line};
 use crate::record::{DatagramRecord, FlowRecord, Sampled};
 use crate::ring::Ring;
 
@@ -26,6 +27,8 @@ pub(crate) struct World<O> {
     pub(crate) shard: u32,
     pub(crate) shared: Arc<Shared>,
     pub(crate) wires: Wires,
+    /// Sending ends of links with a path.
+    pub(crate) lines: Vec<Line>,
     pub(crate) calendar: Calendar,
     /// For each thread: what goes there when threads meet.
     pub(crate) outboxes: Vec<Outbox>,
@@ -68,6 +71,9 @@ pub(crate) struct FlowTable {
 }
 
 pub(crate) const NO_SLOT: u32 = u32::MAX;
+
+/// Where the number of a wire stands in an outbox: the packet overtakes others there.
+const OVERTAKES: u32 = 1 << 31;
 
 /// The receiving half of a flow.
 #[derive(Clone, Copy, Debug, Default)]
@@ -149,6 +155,49 @@ impl<O: Observer> World<O> {
         wire.ring.push_with(parcel);
     }
 
+    /// Sends a packet over the line of this number. Returns when it has been sent.
+    #[inline(never)]
+    pub(crate) fn send_over(&mut self, line: u32, now: Time, parcel: Parcel<'_>) -> Time {
+        let line = &mut self.lines[line as usize];
+        let (Crossing { sent, arrives, overtakes }, link, to) =
+            (line.send(now, parcel.packet), line.egress.link, line.egress.to);
+        let size = parcel.packet.size();
+        self.observer.sent(now, link, size);
+        self.observer.departs(now, link, PacketRef::new(parcel));
+        match arrives {
+            Err(cause) => {
+                self.hops += 1;
+                self.observer.lost(now, link, size, cause);
+                self.observer.discarded(now, link, PacketRef::new(parcel), cause);
+            }
+            Ok(at) => {
+                let parcel = parcel.with(parcel.packet.arriving(at));
+                match overtakes {
+                    false => self.carry(to, parcel),
+                    true if u32::from(to.shard) == self.shard => self.insert(to.wire, parcel),
+                    true => self.hand_over(
+                        Target { wire: to.wire | OVERTAKES, ..to },
+                        parcel.packet,
+                        parcel.trailers,
+                    ),
+                }
+            }
+        }
+        sent
+    }
+
+    /// Puts a packet on a wire, before those that arrive later.
+    fn insert(&mut self, number: u32, parcel: Parcel<'_>) {
+        let (packet, wire) = (parcel.packet, &mut self.wires.wires[number as usize]);
+        wire.packets += 1;
+        wire.bytes += u64::from(packet.size());
+        wire.ring.insert(parcel);
+        if packet.at() < self.wires.heads[number as usize] {
+            self.wires.heads[number as usize] = packet.at();
+            self.calendar.schedule(wire.node, packet.at());
+        }
+    }
+
     /// Takes the far end of a link of this thread in hand, to put several packets on the link. None if another thread has it.
     #[inline(always)]
     pub(crate) fn open(&mut self, to: Target) -> Option<OpenLink> {
@@ -214,7 +263,11 @@ impl<O: Observer> World<O> {
             for trailer in &mut trailers[..packet.trailers()] {
                 *trailer = mail_left.next().expect("trailers follow their packet").1;
             }
-            self.receive(wire, Parcel { packet, trailers: &trailers });
+            let parcel = Parcel { packet, trailers: &trailers };
+            match wire & OVERTAKES {
+                0 => self.receive(wire, parcel),
+                _ => self.insert(wire & !OVERTAKES, parcel),
+            }
         }
     }
 }

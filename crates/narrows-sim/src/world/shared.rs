@@ -30,8 +30,8 @@ pub(crate) struct Shared {
     pub(crate) measured: Range<Time>,
     /// When is noted what flows have delivered.
     pub(crate) sampled: Vec<Time>,
-    /// By link.
-    pub(crate) flights: Vec<Flight>,
+    /// By link; none of links with a path.
+    pub(crate) flights: Vec<Option<Flight>>,
     /// Rates that telemetry reports, by code.
     pub(crate) reported_rates: Vec<BitRate>,
     /// The largest packet of any group: what a flow may send before the next has its turn.

@@ -12,6 +12,7 @@ mod l4s;
 mod lossless;
 mod nic;
 mod offload;
+mod paths;
 mod pause;
 mod queue_management;
 mod queue_pairs;

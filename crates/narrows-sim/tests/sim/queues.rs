@@ -98,7 +98,8 @@ fn assert_ideal(network: &Network, from: u32, to: u32) {
             let flows = vec![FlowSpec { start, ..flow(from, to, size) }];
             let outcome = Run::new(network, &traffic(group.clone(), flows)).run();
             let fct = outcome.flows[0].end.expect("complete") - start;
-            let ideal = ideal_fct(&group.transport, &path(from, to), &path(to, from), Bytes::new(size));
+            let ideal =
+                ideal_fct(&group.transport, &path(from, to), &path(to, from), start, Bytes::new(size));
             assert_eq!(fct, ideal, "{size} B from {from} to {to}, {:?}", group.transport);
         }
     }
@@ -198,7 +199,7 @@ proptest! {
         let paths = Paths::new(&network.topology, network.routing, seed);
         let path = |from, to| IdealPath::between(&network, &paths, FlowId(0), HostId(from), HostId(to));
         let (forth, back) = (path(0, 1).expect("a path"), path(1, 0).expect("a path"));
-        let ideal = ideal_fct(&group.transport, &forth, &back, Bytes::new(random.size));
+        let ideal = ideal_fct(&group.transport, &forth, &back, Time::ZERO, Bytes::new(random.size));
         let traffic = traffic(group, vec![flow(0, 1, random.size)]);
         let outcome = Run::new(&network, &traffic).seed(seed).run();
         let took = outcome.flows[0].end.expect("complete") - Time::ZERO;
@@ -222,7 +223,7 @@ fn sprayed_packets_that_overtake_a_slow_path_are_not_faster_than_ideal() {
     let paths = Paths::new(&network.topology, network.routing, 1);
     let (group, _) = slow_beside_fast.group();
     let path = IdealPath::between(&network, &paths, FlowId(0), HostId(0), HostId(1)).expect("a path");
-    let ideal = ideal_fct(&group.transport, &path, &path, Bytes::new(1_000));
+    let ideal = ideal_fct(&group.transport, &path, &path, Time::ZERO, Bytes::new(1_000));
     let times = (0..20).map(|seed| {
         let traffic = traffic(group.clone(), vec![flow(0, 1, 1_000)]);
         Run::new(&network, &traffic).seed(seed).run().flows[0].end.expect("complete") - Time::ZERO

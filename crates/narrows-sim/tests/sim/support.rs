@@ -75,6 +75,7 @@ pub(crate) fn network(topology: Topology, switch: &SwitchConfig) -> Network {
         failures: Vec::new(),
         reaction: None,
         hosts: Hosts::Ideal,
+        ..Network::default()
     }
 }
 

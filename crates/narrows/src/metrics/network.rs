@@ -1,8 +1,8 @@
 //! Metrics of the network, its segments and recorded queues.
 
-use narrows_sim::PortCounters;
+use narrows_proto::units::Span;
 use narrows_sim::observe::PortRow;
-use narrows_sim::topology::Link;
+use narrows_sim::{LinkId, PortCounters};
 
 use super::taken::{Over, Taken, fraction, metric, within};
 use crate::bounds::Bounds;
@@ -112,22 +112,23 @@ pub(super) struct SegmentSums {
 
 impl SegmentSums {
     pub(super) fn of(outline: &Outline<'_>, segment: Segment, segments: &[Segment]) -> Self {
-        let links = outline.plan.network.topology.links();
+        let network = &outline.plan.network;
+        let links = (0..network.topology.links().len()).map(LinkId::from);
         let members = || {
-            let all = outline.ports.iter().zip(links).zip(segments);
+            let all = outline.ports.iter().zip(links.clone()).zip(segments);
             all.filter(|(_, of)| **of == segment).map(|(member, _)| member)
         };
         let sum =
             |value: fn(&PortCounters) -> u64| members().map(|(port, _)| value(port)).sum::<u64>() as f64;
-        let seconds = outline.measured_for().as_secs_f64();
-        let utilization = |(port, link): (&PortCounters, &Link)| {
-            port.measured_bytes as f64 * 8.0 / (link.wire.rate.as_f64() * seconds)
+        let (from, lasted) = (outline.plan.measured.start, outline.measured_for());
+        let utilization = |(port, link): (&PortCounters, LinkId)| {
+            port.measured_bytes as f64 * 8.0 / network.capacity(link, from, from + lasted)
         };
         Self {
             arrived: sum(PortCounters::handled),
             drops: sum(PortCounters::dropped),
             marks: sum(|port| port.marks),
-            utilizations: members().filter(|_| seconds > 0.0).map(utilization).collect(),
+            utilizations: members().filter(|_| lasted > Span::ZERO).map(utilization).collect(),
         }
     }
 }

@@ -12,6 +12,7 @@ use serde::Serialize;
 use super::Plan;
 use super::lossless::{StopFacts, stop_facts};
 use super::pairs::Kinds;
+use super::paths::{PathFacts, path_facts};
 
 /// Of more pairs of hosts, so many are looked at.
 const MOST_PAIRS: usize = 2_000;
@@ -27,6 +28,8 @@ pub struct Facts {
     pub stops: Vec<StopFacts>,
     /// Switches isolate flows, and network cards of hosts take part.
     pub cards_isolate: bool,
+    /// Links that have more than a rate and a delay.
+    pub paths: Vec<PathFacts>,
     /// Classes of switches with links down and up.
     pub oversubscription: Vec<Oversubscription>,
 }
@@ -106,7 +109,8 @@ impl Plan {
             .iter()
             .flatten()
             .any(|switch| switch.isolation.as_ref().is_some_and(|own| own.hosts));
-        Facts { groups, ports, stops, cards_isolate, oversubscription }
+        let paths = path_facts(network);
+        Facts { groups, ports, stops, cards_isolate, paths, oversubscription }
     }
 }
 

@@ -21,6 +21,7 @@ mod names;
 mod network;
 mod overview;
 mod pairs;
+mod paths;
 mod planned;
 mod profiles;
 mod recording;
@@ -53,6 +54,7 @@ pub use limits::Limits;
 pub use lossless::StopFacts;
 pub use memory::available as available_memory;
 pub(crate) use names::bad_name;
+pub use paths::{CsvSteps, Listed, MOST_STEPS, PathFacts, parse_csv, parse_mahimahi};
 pub(crate) use planned::LIVE_PER_HOST;
 pub use planned::{Expected, LONGEST, Load, LoadOf, Plan, PlannedGroup, PlannedPairing, Recording};
 pub use segments::Segment;
@@ -125,7 +127,8 @@ impl Plan {
         custom::attach(&mut scenario, &mut checker);
         check_times(&scenario, &mut checker);
         names::check_names(&scenario, &mut checker);
-        let Some(mut network) = network::build(&scenario, priorities(&scenario), &mut checker) else {
+        let Some(mut network) = network::build(&scenario, &document, priorities(&scenario), &mut checker)
+        else {
             return Err(checker.rejection());
         };
         if let Some(outline) = outline {

@@ -7,13 +7,19 @@ use narrows_sim::topology::{
 };
 use narrows_sim::{Failure, LinkId, MOST_LEAVES, Network, NodeId, Outage, topology as sim};
 
-use super::{Checker, explicit, signals, switches};
+use super::{Checker, explicit, paths, signals, switches};
 use crate::diagnostic::{Code, Diagnostic};
+use crate::document::Document;
 use crate::mechanism::limiter;
 use crate::scenario::{PortChoice, Scenario, Topology};
 
 /// Builds the network. Mistakes go to `checker`; without a network nothing else can be checked.
-pub(super) fn build(scenario: &Scenario, priorities: usize, checker: &mut Checker<'_>) -> Option<Network> {
+pub(super) fn build(
+    scenario: &Scenario,
+    document: &Document,
+    priorities: usize,
+    checker: &mut Checker<'_>,
+) -> Option<Network> {
     let topology = topology(&scenario.topology, checker)?;
     let signals = signals::signals(scenario);
     let kind = match scenario.ports {
@@ -39,7 +45,8 @@ pub(super) fn build(scenario: &Scenario, priorities: usize, checker: &mut Checke
     let switches = switches::switches(scenario, &topology, kind, checker);
     let failures = failures(scenario, &topology, checker);
     let (routing, hosts) = (scenario.routing, scenario.hosts.clone().unwrap_or_default());
-    let mut network = Network { topology, switches, routing, failures, reaction: None, hosts };
+    let paths = paths::paths(scenario, document, &topology, &switches, checker);
+    let mut network = Network { topology, switches, routing, failures, paths, reaction: None, hosts };
     network.reaction = limiter::reaction(scenario, &network, checker);
     Some(network)
 }
@@ -283,30 +290,45 @@ fn top_switches(fabric: &Fabric) -> u64 {
     }
 }
 
-fn failures(scenario: &Scenario, topology: &sim::Topology, checker: &mut Checker<'_>) -> Vec<Failure> {
+/// All links from one node to another, by their names at `path`. None is a mistake.
+pub(super) fn links_between(
+    topology: &sim::Topology,
+    ends: &(String, String),
+    path: &str,
+    checker: &mut Checker<'_>,
+) -> Vec<LinkId> {
     let nodes = topology.by_name();
+    let mut end = |name: &str, index: usize| {
+        let node = nodes.get(name).copied();
+        if node.is_none() {
+            let error = Diagnostic::error(Code::UnknownName, format!("no node is called \"{name}\""));
+            checker.error(&format!("{path}.{index}"), error.known(name, nodes.keys().copied()));
+        }
+        node
+    };
+    let (Some(from), Some(to)) = (end(&ends.0, 0), end(&ends.1, 1)) else { return Vec::new() };
+    let links = topology.links().iter().enumerate();
+    let links =
+        links.filter(|(_, link)| link.from == from && link.to == to).map(|(link, _)| LinkId::from(link));
+    let links: Vec<_> = links.collect();
+    if links.is_empty() {
+        let message = format!("no link joins \"{}\" and \"{}\"", ends.0, ends.1);
+        checker.error(path, Diagnostic::error(Code::UnknownName, message));
+    }
+    links
+}
+
+fn failures(scenario: &Scenario, topology: &sim::Topology, checker: &mut Checker<'_>) -> Vec<Failure> {
     let mut failures = Vec::new();
     for (number, failure) in scenario.failures.iter().enumerate() {
         if checker.is_full() {
             break;
         }
         let path = format!("failures.{number}");
-        let mut end = |name: &str, index: usize| {
-            let node = nodes.get(name).copied();
-            if node.is_none() {
-                let error = Diagnostic::error(Code::UnknownName, format!("no node is called \"{name}\""));
-                checker.error(&format!("{path}.link.{index}"), error.known(name, nodes.keys().copied()));
-            }
-            node
-        };
-        let (Some(a), Some(b)) = (end(&failure.link.0, 0), end(&failure.link.1, 1)) else { continue };
-        let mut links =
-            topology.links().iter().enumerate().filter(|(_, link)| link.from == a && link.to == b);
-        let Some((link, _)) = links.next() else {
-            let message = format!("no link joins \"{}\" and \"{}\"", failure.link.0, failure.link.1);
-            checker.error(&format!("{path}.link"), Diagnostic::error(Code::UnknownName, message));
+        let links = links_between(topology, &failure.link, &format!("{path}.link"), checker);
+        if links.is_empty() {
             continue;
-        };
+        }
         let outage = Outage {
             from: Time::ZERO + failure.from,
             until: failure.until.map_or(Time::NEVER, |until| Time::ZERO + until),
@@ -317,8 +339,7 @@ fn failures(scenario: &Scenario, topology: &sim::Topology, checker: &mut Checker
         }
         let reroute_after = failure.reroute_after.unwrap_or(Span::MAX);
         // Parallel links fail together.
-        failures.push(Failure { link: LinkId::from(link), outage, reroute_after });
-        failures.extend(links.map(|(link, _)| Failure { link: LinkId::from(link), outage, reroute_after }));
+        failures.extend(links.into_iter().map(|link| Failure { link, outage, reroute_after }));
     }
     failures
 }

@@ -35,6 +35,7 @@ impl Plan {
             "ports": facts.ports,
             "stops": facts.stops,
             "cards_isolate": facts.cards_isolate,
+            "paths": facts.paths,
             "oversubscription": facts.oversubscription,
             "memory_bytes": self.memory(1).get(),
             "warnings": self.told().map(|w| json!({ "code": w.code.name(), "message": w.message })).collect::<Vec<_>>(),

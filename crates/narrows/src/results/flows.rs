@@ -72,15 +72,15 @@ impl<'a> Ideals<'a> {
         Self { plan, paths: Paths::new(&plan.network.topology, plan.network.routing, plan.scenario.seed) }
     }
 
-    /// Of `size` bytes sent as `flow`, which must belong to a connection.
-    pub(super) fn of(&self, flow: FlowId, size: Bytes) -> Span {
+    /// Of `size` bytes sent as `flow` from `start` on, which must belong to a connection.
+    pub(super) fn of(&self, flow: FlowId, start: Time, size: Bytes) -> Span {
         let spec = &self.plan.traffic.flows[flow.index()];
         let transport = &self.plan.traffic.groups[spec.group.index()].transport;
         let [forth, back] = [(spec.from, spec.to), (spec.to, spec.from)].map(|(from, to)| {
             let path = IdealPath::between(&self.plan.network, &self.paths, flow, from, to);
             path.expect("the plan found a path")
         });
-        ideal_fct(transport, &forth, &back, size)
+        ideal_fct(transport, &forth, &back, start, size)
     }
 }
 
@@ -99,7 +99,7 @@ pub(super) fn flow_rows(ideals: &Ideals<'_>, records: &[FlowRecord]) -> Vec<Flow
             start: record.start,
             again: record.again,
             end: record.end,
-            ideal: ideals.of(record.flow, record.size),
+            ideal: ideals.of(record.flow, record.start, record.size),
             delivered: record.delivered,
             delivered_measured: record.delivered_measured,
             stats: record.stats,

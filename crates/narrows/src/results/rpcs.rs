@@ -63,8 +63,11 @@ fn row(number: usize, rpc: Rpc, ideals: &Ideals<'_>, flows: &[FlowRow]) -> Optio
         let row = started.binary_search_by_key(&response, |row| row.flow).ok()?;
         started[row].end
     };
-    let ideal =
-        |(request, response)| ideals.of(request, payload(request)) + ideals.of(response, payload(response));
+    let start = spec(rpc.first).start;
+    let ideal = |(request, response)| {
+        let there = ideals.of(request, start, payload(request));
+        there + ideals.of(response, start + there, payload(response))
+    };
     let responses = rpc.calls().map(|(_, response)| response);
     Some(RpcRow {
         rpc: number as u64,
@@ -74,10 +77,10 @@ fn row(number: usize, rpc: Rpc, ideals: &Ideals<'_>, flows: &[FlowRow]) -> Optio
         fan_out: rpc.fan_out,
         requests: rpc.calls().map(|(request, _)| payload(request)).sum(),
         responses: responses.clone().map(payload).sum(),
-        start: spec(rpc.first).start,
+        start,
         end: responses.map(end).try_fold(Time::ZERO, |last, end| Some(last.max(end?))),
         ideal: rpc.calls().map(ideal).max().unwrap_or(Span::ZERO),
-        measured: plan.measured.contains(&spec(rpc.first).start),
+        measured: plan.measured.contains(&start),
     })
 }
 

@@ -4,6 +4,7 @@ mod complete;
 mod controls;
 mod measure;
 mod names;
+mod paths;
 mod reaction;
 mod share;
 mod switches;
@@ -27,6 +28,10 @@ pub(crate) use measure::OfNodes;
 pub use measure::{Expect, Flows, Measure, Record, RecordFlows, RecordPorts, Stop};
 pub use names::Names;
 pub(crate) use names::matches;
+pub use paths::{
+    CsvTrace, DelayOverTime, DelayRamp, DelaySteps, Direction, LinkPath, MahimahiTrace, RateOverTime,
+    RateRamp, RateSteps,
+};
 pub use reaction::ReactionPoints;
 pub use share::Share;
 pub use switches::{PortChoice, Switch, default_switch};
@@ -86,6 +91,9 @@ pub struct Scenario {
     /// Links that fail.
     #[serde(default)]
     pub failures: Vec<Failure>,
+    /// Links that have more than a rate and a delay: what changes over time, what is lost, held up or put out of order there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<LinkPath>,
     /// Data recorded besides flows.
     #[serde(default)]
     pub record: Record,
@@ -180,7 +188,8 @@ impl Scenario {
 
     /// The files that it names: traces and distributions of sizes.
     pub fn files_mut(&mut self) -> impl Iterator<Item = &mut PathBuf> {
-        self.traffic.iter_mut().filter_map(|group| group.pattern.file_mut())
+        let traffic = self.traffic.iter_mut().filter_map(|group| group.pattern.file_mut());
+        traffic.chain(self.paths.iter_mut().filter_map(LinkPath::file_mut))
     }
 }
 

@@ -4,6 +4,7 @@
 mod custom;
 mod live;
 mod near_source;
+mod paths;
 mod profiles;
 mod random;
 mod report;

@@ -17,6 +17,7 @@ const MAY_BE_MISSING: &[(&str, &[&str])] = &[
         "no such thing",
         &[
             "Scenario.reaction_points",
+            "Scenario.paths",
             "ReactionPoints.mark",
             "Switch.pause",
             "Switch.pfc",

@@ -27,7 +27,7 @@ pub(super) struct Watcher {
     /// The last packet that was marked, and where.
     marked: Option<(Time, LinkId)>,
     /// By link that loses packets: how long a bit takes, and the way.
-    lossy: HashMap<LinkId, (WireTime, Span)>,
+    lossy: HashMap<LinkId, Way>,
     /// Packets that were lost: link and departure.
     lost: HashMap<(LinkId, Time), DropCause>,
     /// By flow: the incarnation that was sent last.
@@ -38,6 +38,10 @@ pub(super) struct Watcher {
     failure: Option<std::io::Error>,
     stopped: Arc<AtomicBool>,
 }
+
+/// From when a packet begins to be sent until it is known whether it is lost: the time it takes to be sent, and to arrive. Neither on
+/// links with a path: the end that sends knows at once.
+type Way = Option<(WireTime, Span)>;
 
 /// Identity of a packet at a port. Packets with equal ones leave in the order they came.
 type Identity = (LinkId, PacketKind, Option<FlowId>, u16, u64);
@@ -94,12 +98,17 @@ impl Watcher {
         let first_hops = links.clone().filter(|link| topology.as_host(topology.link(*link).from).is_some());
         let failures = plan.network.failures.iter();
         let failing: HashSet<LinkId> = failures.flat_map(|failure| both_directions(failure.link)).collect();
-        let lossy = links.filter(|link| topology.link(*link).wire.error_rate > 0.0 || failing.contains(link));
+        let paths = &plan.network.paths;
+        let loses = |link: &LinkId| {
+            topology.link(*link).wire.error_rate > 0.0 || failing.contains(link) || paths.contains_key(link)
+        };
+        let lossy = links.filter(loses);
         let way = |link: LinkId| {
             let ends = topology.link(link);
             let switch = plan.network.switches[ends.to.index()].as_ref();
             let latency = switch.map_or(Span::ZERO, |switch| switch.latency);
-            (link, (ends.wire.rate.wire_time(), ends.wire.delay + latency))
+            let way = (ends.wire.rate.wire_time(), ends.wire.delay + latency);
+            (link, (!paths.contains_key(&link)).then_some(way))
         };
         Self {
             selection,
@@ -199,6 +208,11 @@ impl Entry {
     }
 }
 
+/// From when a packet begins to be sent until it is known whether it is lost.
+fn until_known(way: Way, packet: PacketRef<'_>) -> Span {
+    way.map_or(Span::ZERO, |(wire_time, way)| wire_time.of(packet.size()) + way)
+}
+
 fn both_directions(link: LinkId) -> [LinkId; 2] {
     [link, narrows_sim::topology::Topology::reverse(link)]
 }
@@ -262,7 +276,7 @@ impl Observer for Watcher {
         };
         if selected {
             let ripe = match self.lossy.get(&link).filter(|_| self.wants.packets) {
-                Some((wire_time, way)) => at + wire_time.of(packet.size()) + *way,
+                Some(way) => at + until_known(*way, packet),
                 None => at,
             };
             let packet = Packet { queued, ..Packet::new(link, packet) };
@@ -274,9 +288,8 @@ impl Observer for Watcher {
         self.marked = None;
         let on_link = matches!(cause, DropCause::LinkError | DropCause::LinkDown);
         if on_link && self.wants.packets {
-            if let Some((wire_time, way)) = self.lossy.get(&link) {
-                let departed =
-                    Time::ZERO + at.saturating_since(Time::ZERO + wire_time.of(packet.size()) + *way);
+            if let Some(way) = self.lossy.get(&link) {
+                let departed = Time::ZERO + at.saturating_since(Time::ZERO + until_known(*way, packet));
                 if self.selects(departed, link, packet) {
                     self.lost.insert((link, departed), cause);
                 }

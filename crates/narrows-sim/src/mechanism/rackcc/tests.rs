@@ -17,7 +17,15 @@ const LINE: BitRate = BitRate::from_gbps(10);
 /// A host of the first of three racks.
 fn racks(jumboflows: u32) -> Racks {
     let (topology, routing, hosts) = (Topology::default(), Routing::Ecmp, Hosts::Ideal);
-    let network = Network { topology, switches: vec![], routing, failures: vec![], reaction: None, hosts };
+    let network = Network {
+        topology,
+        switches: vec![],
+        routing,
+        failures: vec![],
+        reaction: None,
+        hosts,
+        ..Network::default()
+    };
     let (node, host) = (NodeId(0), HostId(0));
     let site = Site {
         network: &network,

@@ -13,6 +13,7 @@ use crate::mechanism::telemetry::Meter;
 use crate::mechanism::{FlowControl, SIDE_CLASS};
 use crate::observe::Observer;
 use crate::packet::{ECT, Packet, Parcel, Trailers};
+use crate::path::NO_LINE;
 use crate::record::DropCause;
 use crate::ring::Ring;
 use crate::switch::common::Common;
@@ -172,7 +173,7 @@ impl Mechanisms {
     }
 }
 
-/// Sends a packet, into which the switch writes telemetry if both want it.
+/// Sends a packet, into which the switch writes telemetry if both want it, over the line of the port, if it has one.
 #[inline(always)]
 pub(super) fn transmit<O: Observer>(
     now: Time,
@@ -190,7 +191,10 @@ pub(super) fn transmit<O: Observer>(
             Parcel { packet, trailers: &trailers }
         }
     };
-    port.transmit(now, parcel, world);
+    match port.line() {
+        NO_LINE => port.transmit(now, parcel, world),
+        line => port.busy_until = world.send_over(line, now, parcel),
+    }
 }
 
 /// When a port may send something it has.

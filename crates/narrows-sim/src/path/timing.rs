@@ -1,0 +1,34 @@
+//! How long packets take over a link with a [`Path`], if nothing is left to chance.
+
+use narrows_proto::units::{Span, Time, WireTime};
+
+use super::Path;
+use super::delay::Delay;
+use super::rate::Sending;
+
+/// Times of packets over a link, one after the other.
+#[derive(Clone, Debug)]
+pub(crate) struct Timing {
+    sending: Sending,
+    delay: Delay,
+}
+
+impl Timing {
+    /// Of an idle link. `wire_time` and `delay` hold where the path says nothing else; `added` is added to any delay.
+    pub(crate) fn new(path: &Path, wire_time: WireTime, delay: Span, added: Span) -> Self {
+        let sending = Sending::new(path.rate.as_ref(), wire_time);
+        Self { sending, delay: Delay::new(path.delay.as_ref(), delay, added) }
+    }
+
+    /// When a packet has been sent that may begin at `start`, which is never earlier than the end of the last.
+    #[inline]
+    pub(crate) fn sent_at(&mut self, start: Time, size: u64) -> Time {
+        self.sending.sent_at(start, size)
+    }
+
+    /// When a packet arrives that has been sent at `sent`.
+    #[inline]
+    pub(crate) fn arrival(&mut self, sent: Time) -> Time {
+        self.delay.arrival(sent)
+    }
+}

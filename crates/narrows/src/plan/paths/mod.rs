@@ -1,0 +1,217 @@
+//! Links that have more than a rate and a delay, checked.
+
+mod csv;
+mod facts;
+mod mahimahi;
+mod over_time;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use narrows_proto::units::{BitRate, Span, WireTime};
+use narrows_sim::path::{Opportunities, Path, Rate};
+use narrows_sim::switch::SwitchConfig;
+use narrows_sim::topology::{Topology, Wire};
+use narrows_sim::{LinkId, NodeId, is_link_rate};
+
+pub use self::csv::{CsvSteps, parse_csv};
+pub use self::facts::PathFacts;
+pub(super) use self::facts::path_facts;
+pub use self::mahimahi::parse_mahimahi;
+pub use self::over_time::Listed;
+use super::Checker;
+use super::network::links_between;
+use crate::diagnostic::{Code, Diagnostic, Rejection};
+use crate::document::Document;
+use crate::scenario::{Direction, LinkPath, PortChoice, RateOverTime, Scenario};
+
+/// The most steps, or opportunities, that a link may have: those of a day at 115 a second. They take 160 MB.
+pub const MOST_STEPS: usize = 10_000_000;
+
+/// The longest propagation delay.
+const LONGEST_DELAY: Span = Span::from_secs(3600);
+
+/// A key, and what is wrong with its value.
+type Mistake = (&'static str, Diagnostic);
+
+/// By direction of a link: what it does beyond a rate and a delay.
+pub(super) fn paths(
+    scenario: &Scenario,
+    document: &Document,
+    topology: &Topology,
+    switches: &[Option<SwitchConfig>],
+    checker: &mut Checker<'_>,
+) -> BTreeMap<LinkId, Path> {
+    let mut paths = BTreeMap::new();
+    for (number, of) in scenario.paths.iter().enumerate() {
+        if checker.is_full() {
+            break;
+        }
+        let mut entry = Entry { at: format!("paths.{number}"), topology, switches, checker };
+        entry.take(of, document, &mut paths);
+    }
+    if !paths.is_empty() && scenario.ports == PortChoice::Plain {
+        let message = "ports = \"plain\" cannot be used with `paths`";
+        let help = "leave `ports` out: only switches in front of these links get other ports";
+        checker.error("ports", Diagnostic::error(Code::Conflict, message).help(help));
+    }
+    paths
+}
+
+/// An entry of `paths`.
+struct Entry<'a, 'b> {
+    at: String,
+    topology: &'a Topology,
+    switches: &'a [Option<SwitchConfig>],
+    checker: &'a mut Checker<'b>,
+}
+
+impl Entry<'_, '_> {
+    fn error(&mut self, key: &str, mistake: Diagnostic) {
+        self.checker.error(&format!("{}.{key}", self.at), mistake);
+    }
+
+    fn take(&mut self, of: &LinkPath, document: &Document, paths: &mut BTreeMap<LinkId, Path>) {
+        let before = self.checker.mistakes();
+        let forth = links_between(self.topology, &of.link, &format!("{}.link", self.at), self.checker);
+        if of.rate.is_none() && of.delay.is_none() {
+            let error = Diagnostic::error(Code::Conflict, "the entry says nothing of the link");
+            self.checker.error(&self.at, error.help("give it a `rate` or a `delay`"));
+        }
+        let (written, mistakes) = Written::read(of, document);
+        mistakes.into_iter().for_each(|(key, mistake)| self.error(key, mistake));
+        if self.checker.mistakes() > before {
+            return;
+        }
+        for link in forth.into_iter().flat_map(|link| directions(link, of.direction)) {
+            let path = written.over(&self.topology.link(link).wire);
+            self.check_link(link, &path);
+            if paths.insert(link, path).is_some() {
+                let message = format!("two entries are for the link {}", self.topology.link_name(link));
+                let error = Diagnostic::error(Code::Duplicate, message);
+                self.error("link", error.help("`direction` says which of both an entry is for"));
+            }
+        }
+    }
+
+    /// Checks what depends on the link.
+    fn check_link(&mut self, link: LinkId, path: &Path) {
+        let (ends, switches) = (self.topology.link(link), self.switches);
+        let settings = |node: NodeId| switches[node.index()].as_ref();
+        if [ends.from, ends.to].into_iter().filter_map(settings).any(SwitchConfig::pauses) {
+            let message =
+                "a switch at its end stops its neighbors, and how much headroom it needs is not known";
+            let error = Diagnostic::error(Code::Conflict, message);
+            self.error(
+                "link",
+                error.help("leave out `pause` and `pfc` of that switch, or choose another link"),
+            );
+        }
+        let latency = settings(ends.to).map_or(Span::ZERO, |switch| switch.latency);
+        let delay = path.delay.as_ref().and_then(|delay| delay.values().min()).unwrap_or(ends.wire.delay);
+        match &path.rate {
+            Some(Rate::Opportunities(_)) if delay + latency == Span::ZERO => {
+                let message = "packets would arrive as they begin to be sent: the link has no delay";
+                let error = Diagnostic::error(Code::OutOfRange, message);
+                self.error("rate", error.help("give the link a delay of at least 1 ps"));
+            }
+            Some(Rate::Steps(steps)) if steps.lasting() < WireTime::MIN_RATE => {
+                let message = match steps.period() {
+                    None => "the last rate is 0 b/s and holds for ever: nothing is sent any more".to_owned(),
+                    Some(period) => format!(
+                        "the mean rate of the {period} that repeat is {}, expected at least {}",
+                        steps.lasting(),
+                        WireTime::MIN_RATE
+                    ),
+                };
+                self.error("rate", Diagnostic::error(Code::OutOfRange, message));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The directions of a link that an entry is for, if `link` leads from the first of its nodes to the second.
+fn directions(link: LinkId, direction: Direction) -> Vec<LinkId> {
+    let back = Topology::reverse(link);
+    match direction {
+        Direction::Both => vec![link, back],
+        Direction::Forth => vec![link],
+        Direction::Back => vec![back],
+    }
+}
+
+/// What an entry says, whatever the link.
+#[derive(Default)]
+struct Written {
+    rate: Option<Listed<BitRate>>,
+    opportunities: Option<Arc<Opportunities>>,
+    delay: Option<Listed<Span>>,
+    loss: Option<Listed<f64>>,
+}
+
+impl Written {
+    /// Nothing of it counts if there are mistakes.
+    fn read(of: &LinkPath, document: &Document) -> (Self, Vec<Mistake>) {
+        let (mut written, mut mistakes) = (Self::default(), Vec::new());
+        match &of.rate {
+            None => {}
+            Some(RateOverTime::Steps(steps)) => {
+                written.rate = keep(over_time::rate_steps(steps), &mut mistakes);
+            }
+            Some(RateOverTime::Ramp(ramp)) => written.rate = keep(over_time::rate_ramp(ramp), &mut mistakes),
+            Some(RateOverTime::Csv(trace)) => {
+                let read =
+                    document.input(&trace.file).and_then(|content| csv::read(content.source(), trace.repeat));
+                if let Some(read) = keep(read.map_err(|error| in_file("rate.csv.file", error)), &mut mistakes)
+                {
+                    written = Self { rate: Some(read.rate), delay: read.delay, loss: read.loss, ..written };
+                }
+            }
+            Some(RateOverTime::Mahimahi(trace)) => {
+                let read = document.input(&trace.file);
+                let read = read.and_then(|content| mahimahi::read(&content.source(), trace.opportunity));
+                let read = keep(read.map_err(|error| in_file("rate.mahimahi.file", error)), &mut mistakes);
+                written.opportunities = read.map(Arc::new);
+            }
+        }
+        if let Some(delay) = &of.delay {
+            if written.delay.is_some() {
+                let message = "the file of `rate` has delays as well";
+                mistakes.push(("delay", Diagnostic::error(Code::Conflict, message)));
+            }
+            written.delay = keep(over_time::delay(delay), &mut mistakes);
+        }
+        (written, mistakes)
+    }
+
+    /// Over a link, whose rate and delay hold where nothing else is said.
+    fn over(&self, wire: &Wire) -> Path {
+        let opportunities = self.opportunities.clone().map(Rate::Opportunities);
+        Path {
+            rate: self.rate.as_ref().map(|rate| Rate::Steps(rate.after(wire.rate))).or(opportunities),
+            delay: self.delay.as_ref().map(|delay| delay.after(wire.delay)),
+            loss: self.loss.as_ref().map(|loss| loss.after(wire.error_rate)),
+        }
+    }
+}
+
+/// What has been read, if nothing is wrong with it.
+fn keep<T>(read: Result<T, Vec<Mistake>>, mistakes: &mut Vec<Mistake>) -> Option<T> {
+    read.map_err(|found| mistakes.extend(found)).ok()
+}
+
+fn in_file(key: &'static str, Rejection(mistakes): Rejection) -> Vec<Mistake> {
+    mistakes.into_iter().map(|mistake| (key, mistake)).collect()
+}
+
+/// What is wrong with a rate that a link is to have for some time: it may be zero.
+fn rate_mistake(rate: BitRate) -> Option<String> {
+    let fits = rate == BitRate::ZERO || is_link_rate(rate);
+    (!fits).then(|| format!("{rate}, expected 0 b/s, or {} to {}", WireTime::MIN_RATE, WireTime::MAX_RATE))
+}
+
+/// What is wrong with a delay.
+fn delay_mistake(delay: Span) -> Option<String> {
+    (delay > LONGEST_DELAY).then(|| format!("{delay}, expected at most {LONGEST_DELAY}"))
+}
