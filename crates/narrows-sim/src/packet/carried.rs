@@ -7,7 +7,7 @@ use narrows_proto::rdma;
 use narrows_proto::stream::{AckFrame, CeCount, SackBlocks, Segment};
 
 use super::{
-    ACE, AGAIN, CWR, Control, ECE, FIN, Fields, Kind, MAX_TRAILERS, NAK, Packet, Parcel, REQUESTS_ACK,
+    ACE, AGAIN, CWR, Control, ECE, FIN, FLAGS, Fields, Kind, MAX_TRAILERS, NAK, Packet, Parcel, REQUESTS_ACK,
     Trailers, pair,
 };
 use crate::ids::{FlowId, HostId};
@@ -71,19 +71,17 @@ impl Parcel<'_> {
     /// The count of marks in the acknowledgement inside.
     #[inline(always)]
     pub(crate) fn ce_count(self) -> CeCount {
-        let packet = self.packet;
-        if packet.is(ACE) {
-            return CeCount::Ace(
-                [ECE, CWR, FIN]
-                    .map(|bit| u8::from(packet.is(bit)))
-                    .iter()
-                    .rev()
-                    .fold(0, |bits, bit| bits << 1 | bit),
-            );
-        }
+        const COUNTS: u64 = ((ACE | FIN) as u64) << FLAGS;
+        if self.packet.high() & COUNTS == 0 { CeCount::None } else { self.counted() }
+    }
+
+    #[inline(never)]
+    fn counted(self) -> CeCount {
+        let bit = |number: u8, flag: u8| u8::from(self.packet.is(flag)) << number;
         match self.slots().first() {
-            Some(slot) if packet.is(FIN) => CeCount::Exact(slot.words()[3] as u32),
-            _ => CeCount::None,
+            _ if self.packet.is(ACE) => CeCount::Ace(bit(0, ECE) | bit(1, CWR) | bit(2, FIN)),
+            Some(slot) => CeCount::Exact(slot.words()[3] as u32),
+            None => CeCount::None,
         }
     }
 

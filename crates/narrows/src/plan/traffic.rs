@@ -146,7 +146,7 @@ fn transport(
                 checker.error(&path_of_cc, error);
             }
             checker.in_range(&format!("{path}.transport"), group.transport.check(&mut Ranges::default()));
-            check_ecn(group, &cc, &path, checker);
+            check_ecn(group, cc, &path, checker);
             Transport::Stream { params: group.transport.clone(), cc: cc.clone() }
         }
     };

@@ -3,8 +3,8 @@ use crate::cc::conformance::{MSS, ack, path};
 use crate::cc::{DeliverySample, parts::SplitMix};
 use crate::units::BitRate;
 
-fn prague(params: Params) -> Scalable {
-    Scalable::new(&params, &path())
+fn prague(params: &Params) -> Scalable {
+    Scalable::new(params, &path())
 }
 
 /// A sender in steady state: `window` packets acknowledged one by one in each round trip of `rtt`, each marked with probability `p`.
@@ -19,7 +19,7 @@ struct Flow {
 impl Flow {
     fn new(params: Params, rtt: Span) -> Self {
         let (now, delivered) = (Time::ZERO, Bytes::ZERO);
-        Self { scalable: prague(params), rtt, now, delivered, random: SplitMix::new(7) }
+        Self { scalable: prague(&params), rtt, now, delivered, random: SplitMix::new(7) }
     }
 
     fn window(&self) -> f64 {
@@ -113,7 +113,7 @@ fn marks_at_random_hold_the_rate_that_the_law_says() {
 #[test]
 fn alpha_follows_a_change_of_the_marked_part_by_a_sixteenth_per_update() {
     let params = Params { transition: 0, target_rtt: Span::ZERO, ..Params::default() };
-    let mut scalable = prague(Params { initial_alpha: 1e-9, ..params });
+    let mut scalable = prague(&Params { initial_alpha: 1e-9, ..params });
     scalable.ssthresh = 2.0;
     let mut alphas: Vec<f64> = Vec::new();
     for number in 1..=43 {
@@ -151,7 +151,7 @@ fn all_marked_it_sends_at_the_lowest_rate() {
 
 #[test]
 fn a_loss_halves_once_and_a_needless_one_is_taken_back() {
-    let mut scalable = prague(Params::default());
+    let mut scalable = prague(&Params::default());
     let flight_size = MSS * 10;
     scalable.on_congestion(Congestion::Loss { flight_size });
     assert_eq!(scalable.limit().cwnd, MSS * 5);
