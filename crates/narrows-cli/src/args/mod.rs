@@ -5,6 +5,7 @@ pub(crate) mod help;
 mod import;
 #[cfg(target_os = "linux")]
 mod live;
+mod repro;
 mod results;
 mod running;
 mod span;
@@ -19,12 +20,11 @@ pub(crate) use complete::{Shell, VARIABLE as COMPLETION_VARIABLE};
 pub(crate) use import::{BufferUnit, Import, ImportOutput};
 #[cfg(target_os = "linux")]
 pub(crate) use live::{Kernel, Live, Twin};
+pub(crate) use repro::{Repro, ReproTask};
 pub(crate) use results::{
     Export, ExportFct, ExportFormat, FctDialect, Open, Playground, Report, Trace, TraceFormat,
 };
-pub(crate) use running::{
-    Compare, Demo, DemoSubject, Execution, Input, Merge, Repro, ReproTask, Run, Sweep, Validate,
-};
+pub(crate) use running::{Compare, Demo, DemoSubject, Execution, Input, Merge, Run, Sweep, Validate};
 pub(crate) use weakness::Break;
 
 /// A packet-level network simulator for congestion control where the data center meets the WAN.

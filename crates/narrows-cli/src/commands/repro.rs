@@ -1,12 +1,15 @@
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Once};
 
 use narrows::diagnostic::Checked;
+use narrows::plan::Plan;
 use narrows::repro::{
-    Found, Kept, Paper, Ran, Reproduction, Request, Stored, Study, find, papers, score, start,
+    self, Found, Kept, Paper, Ran, Reproduction, Run, Stored, Study, find, papers, score, start,
 };
 use narrows::results::{Broken, Output, Results};
 use narrows::visible::shown_path;
+use narrows_formats::export::trace::{Format, Request, Tracing};
 use serde_json::json;
 
 use super::{side_by_side, status};
@@ -29,12 +32,19 @@ pub(crate) fn repro(arguments: &args::Repro) -> Checked<Status> {
         return Ok(Status::Done);
     };
     let paper = find(name)?;
+    let paper = match &arguments.cc {
+        Some(control) => Arc::new(paper.under(control)?),
+        None => paper,
+    };
     if let (Some(file), Some(out)) = (&arguments.measured, &arguments.out) {
         let reproduction = Stored::read(file)?.conclude(paper)?;
         return finish(&reproduction, Output::begin(out, arguments.overwrite)?, out, &[], arguments);
     }
-    let request =
-        Request { figure: arguments.figure.as_deref(), quick: arguments.quick, seeds: arguments.seeds };
+    let request = repro::Request {
+        figure: arguments.figure.as_deref(),
+        quick: arguments.quick,
+        seeds: arguments.seeds,
+    };
     let study = Study::new(paper, &request)?;
     let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from("out/repro").join(&study.paper.name));
     // The default folder is the command's own, so that it can be repeated.
@@ -60,10 +70,29 @@ pub(crate) fn repro(arguments: &args::Repro) -> Checked<Status> {
     let broken = study.runs.iter().zip(broken);
     let broken: Vec<_> =
         broken.flat_map(|(run, all)| all.into_iter().map(|each| (run.name.clone(), each))).collect();
+    let as_chosen = |run: &&Run| run.alternative.is_none() && run.plan.scenario.seed == 1;
+    let plans: Vec<_> = study.runs.iter().filter(as_chosen).map(|run| Arc::clone(&run.plan)).collect();
     let reproduction = study.conclude(measured);
     let ended = finish(&reproduction, output, &out, &broken, arguments)?;
     kept.remove();
+    if let Some(folder) = &arguments.qlog {
+        write_qlogs(&plans, folder, arguments.overwrite)?;
+    }
     Ok(ended)
+}
+
+/// Simulates each experiment as chosen once more, and writes what its flows do.
+fn write_qlogs(plans: &[Arc<Plan>], folder: &Path, overwrite: bool) -> Checked<()> {
+    let request = Request { overwrite, ..Request::all(Format::Qlog) };
+    for plan in plans {
+        let tracing = Tracing::of_plan(Arc::clone(plan), &request, folder.join(&plan.scenario.name))?;
+        let go_on = |_| if is_interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+        if tracing.run(go_on)?.is_none() {
+            return Ok(());
+        }
+    }
+    say!("wrote {}/  (qlog)", shown_path(folder));
+    Ok(())
 }
 
 /// Writes a reproduction and says what came out.

@@ -26,6 +26,7 @@ pub mod parts;
 mod pcc;
 pub mod pcc_allegro;
 pub mod pcc_vivace;
+pub mod prague;
 pub mod rackcc;
 mod ranges;
 pub mod registry;
@@ -144,6 +145,18 @@ pub trait Algorithm: Controller + Sized {
     /// Use of congestion marks by its connections.
     fn ecn(params: &Self::Params) -> Ecn;
 
+    /// Its packets say ECT(1) by themselves: it is scalable (RFC 9331 §4.1).
+    fn is_l4s(params: &Self::Params) -> bool {
+        let _ = params;
+        false
+    }
+
+    /// The longest burst of its connections, as time at their rate, if it limits them.
+    fn burst(params: &Self::Params) -> Option<Span> {
+        let _ = params;
+        None
+    }
+
     /// Declares and checks ranges that types cannot express.
     ///
     /// # Errors
@@ -230,8 +243,17 @@ pub enum Ecn {
     Classic,
     /// The receiver reports which bytes were marked (RFC 8257 §3.2).
     Accurate,
+    /// The receiver counts the packets that arrive marked (accurate ECN feedback, RFC 9768).
+    Counted,
     /// The receiver answers marks with congestion notification packets (RoCEv2, DCQCN).
     Cnp,
+}
+
+impl Ecn {
+    /// The controller is notified of every mark, not only once in a round.
+    pub fn is_accurate(self) -> bool {
+        matches!(self, Self::Accurate | Self::Counted)
+    }
 }
 
 /// One acknowledgement, digested.

@@ -183,6 +183,24 @@ macro_rules! registry {
                 }
             }
 
+            /// Its packets say ECT(1) by themselves.
+            pub fn is_l4s(&self) -> bool {
+                match self {
+                    $(Self::$algorithm(params) => super::$module::$algorithm::is_l4s(params),)+
+                    Self::Annulus(params) => params.end_to_end.is_l4s(),
+                    Self::Custom(_) | Self::Kernel(_) => false,
+                }
+            }
+
+            /// The longest burst of its connections, as time at their rate, if it limits them.
+            pub fn burst(&self) -> Option<Span> {
+                match self {
+                    $(Self::$algorithm(params) => super::$module::$algorithm::burst(params),)+
+                    Self::Annulus(params) => params.end_to_end.burst(),
+                    Self::Custom(_) | Self::Kernel(_) => None,
+                }
+            }
+
             /// Checks ranges that types cannot express.
             ///
             /// # Errors
@@ -358,6 +376,7 @@ registry! {
     vegas: vegas::Vegas in "vegas.rs",
     bbr: bbr::Bbr in "bbr/mod.rs",
     bbr3: bbr3::Bbr3 in "bbr3/mod.rs",
+    prague: prague::Prague in "prague/mod.rs",
     copa: copa::Copa in "copa/mod.rs",
     pcc_allegro: pcc_allegro::PccAllegro in "pcc_allegro/mod.rs",
     pcc_vivace: pcc_vivace::PccVivace in "pcc_vivace/mod.rs",

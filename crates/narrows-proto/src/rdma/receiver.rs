@@ -67,7 +67,7 @@ impl Receiver {
                     send(Reply::Cnp);
                 }
             }
-            Ecn::Classic | Ecn::Accurate => {
+            Ecn::Classic | Ecn::Accurate | Ecn::Counted => {
                 // What came before a change is acknowledged with the marks it had (RFC 8257 §3.2).
                 if segment.ce != self.ce && self.unacknowledged {
                     send(self.ack(None));

@@ -371,7 +371,7 @@ impl Sender {
         if round_start {
             self.limited = [false, self.limited[0]];
         }
-        let marked = if frame.ece && self.ecn == Ecn::Accurate { tally.acked } else { Bytes::ZERO };
+        let marked = if frame.ece && self.ecn.is_accurate() { tally.acked } else { Bytes::ZERO };
         self.stats.marked += marked;
         self.cc.on_ack(&Ack {
             now,

@@ -100,7 +100,7 @@ pub(crate) fn run(
         .zip(connections)
         .map(|(seed, (config, _))| Connection {
             sender: Sender::new(params, config, Endpoint { link, seed }, Bytes::new(1 << 50)),
-            receiver: Receiver::new(config.ecn()),
+            receiver: Receiver::new(params.ecn(config)),
             markable: config.ecn() != Ecn::Off,
             link_free: Time::ZERO,
             delivered: Bytes::ZERO,

@@ -4,13 +4,14 @@
 //! Handshake with exponential back-off · delayed acknowledgements (RFC 5681 §4.2), with the CE state machine of
 //! RFC 8257 §3.2 · SACK (RFC 2018) and DSACK (RFC 2883) · RACK-TLP loss detection (RFC 8985) · retransmission timeout
 //! (RFC 6298) · proportional rate reduction (RFC 9937) · detection of needless retransmissions (RFC 3708) · ECN echo
-//! (RFC 3168, RFC 8257) · segmentation offload and receive offload · delivery-rate samples with application limits (draft-cheng-iccrg-delivery-rate-estimation-02).
+//! (RFC 3168, RFC 8257, RFC 9768) · segmentation offload and receive offload · delivery-rate samples with application limits (draft-cheng-iccrg-delivery-rate-estimation-02).
 //!
 //! A [`Connection`] may carry one flow after another ([`Sender::again`]): each begins with what the last one knew of the path.
 //!
 //! Left out: applications that read slowly (the receiver takes everything at once), urgent data, closing (a flow
 //! ends with its last byte), sequence numbers that wrap (they have 64 bits). A connection carries one flow at a time.
 
+mod accurate_ecn;
 mod ack_state;
 mod ack_timeout;
 mod arrivals;
@@ -39,6 +40,7 @@ mod wire;
 #[cfg(test)]
 mod tests;
 
+pub use accurate_ecn::{AccurateEcn, CeCount};
 pub use ack_state::AckState;
 pub use ack_timeout::AckTimeout;
 pub use merging::Merging;

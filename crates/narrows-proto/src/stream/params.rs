@@ -1,3 +1,4 @@
+use super::accurate_ecn::AccurateEcn;
 use super::ack_timeout::AckTimeout;
 use super::metrics::HostMetrics;
 use super::probe_timeout::ProbeTimeout;
@@ -105,6 +106,10 @@ pub struct Params {
     /// RFC 9331 §4.1). A switch with `dualpi2` has a queue for them.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub l4s: bool,
+    /// Acknowledgments count marked packets, for controls that are notified of every mark (accurate ECN feedback, RFC 9768). If left out
+    /// `prague` has `count`, and for others the receiver reports which bytes were marked (RFC 8257 §3.2).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accurate_ecn: Option<AccurateEcn>,
     /// Segments leave in bursts, as hosts with segmentation offload (TSO, GSO) send them; one by one if left out. `{}` is what Linux
     /// does. Bursts arrive back to back, so switches that mark at a small queue mark more of them than of single segments.
     #[serde(deserialize_with = "or_false")]
@@ -150,6 +155,7 @@ impl Default for Params {
             pace_windows: false,
             pace_by_growth: false,
             l4s: false,
+            accurate_ecn: None,
             segmentation: None,
             receive_offload: None,
         }

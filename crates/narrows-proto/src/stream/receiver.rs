@@ -1,5 +1,6 @@
 use std::ops::Range;
 
+use super::accurate_ecn::{AccurateEcn, CeCount, Counter};
 use super::ack_state::AckState;
 use super::arrivals::Arrivals;
 use super::params::Params;
@@ -35,8 +36,10 @@ pub struct Receiver {
     interactive: bool,
     /// None unless settings follow arrivals.
     arrivals: Option<Box<Arrivals>>,
-    /// Accurate: the last segment was marked (`DCTCP.CE`). Classic: a mark has to be echoed.
+    /// Accurate, counted: the last segment was marked (`DCTCP.CE`). Classic: a mark has to be echoed.
     ce: bool,
+    /// Counted: marks so far.
+    counter: Counter,
 }
 
 /// Data that arrived out of order.
@@ -96,6 +99,7 @@ impl Receiver {
             interactive: false,
             arrivals: None,
             ce: false,
+            counter: Counter::default(),
         }
     }
 
@@ -145,6 +149,7 @@ impl Receiver {
         if params.notes_arrivals() {
             self.note_arrival(params, now);
         }
+        let begins = segment.ce && !self.ce;
         if let Some(overdue) = self.take_mark(params, segment) {
             send(overdue);
         }
@@ -158,7 +163,8 @@ impl Receiver {
             if self.arrivals.is_some() {
                 self.open(params, now, segment);
             }
-            let at_once = segment.merged > 0 || self.is_quick() || self.is_complete();
+            let at_once =
+                segment.merged > 0 || self.is_quick() || self.is_complete() || self.reports_mark(begins);
             if self.unacknowledged >= params.ack_every || at_once {
                 send(self.ack(params, SackBlocks::default()));
             } else if self.ack_at == Time::NEVER {
@@ -243,12 +249,32 @@ impl Receiver {
                 None
             }
             Ecn::Accurate if segment.ce == self.ce => None,
+            Ecn::Counted => {
+                self.ce = segment.ce;
+                self.counter.add(if segment.ce { 1 + segment.merged } else { 0 });
+                None
+            }
             Ecn::Accurate => {
                 let overdue = (self.unacknowledged > 0).then(|| self.ack(params, SackBlocks::default()));
                 self.ce = segment.ce;
                 overdue
             }
         }
+    }
+
+    /// Marks that were counted do not wait: a first one, or two (RFC 9768 §3.2.2.5.1).
+    #[inline(always)]
+    fn reports_mark(&self, begins: bool) -> bool {
+        self.ecn == Ecn::Counted && (begins || self.counter.unreported() >= 2)
+    }
+
+    /// The count of an acknowledgment that leaves now.
+    #[inline(always)]
+    fn count(&mut self, params: &Params) -> CeCount {
+        if self.ecn != Ecn::Counted {
+            return CeCount::None;
+        }
+        self.counter.report(params.accurate_ecn.unwrap_or(AccurateEcn::Count))
     }
 
     /// Nothing is held beyond the edge.
@@ -267,7 +293,9 @@ impl Receiver {
         self.ack_at = Time::NEVER;
         let window = if self.arrivals.is_some() { self.announce(params) } else { 0 };
         self.quick = self.quick.saturating_sub(1);
-        AckFrame { ack: self.next, syn: false, ece: self.ce, window, sacks }
+        let ce = self.count(params);
+        let ece = self.ce && self.ecn != Ecn::Counted;
+        AckFrame { ack: self.next, syn: false, ece, window, ce, sacks }
     }
 
     /// The window of an acknowledgment that leaves now.

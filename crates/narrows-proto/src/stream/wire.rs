@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use super::accurate_ecn::CeCount;
+
 /// A segment on its way from sender to receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Segment {
@@ -45,6 +47,8 @@ pub struct AckFrame {
     pub ece: bool,
     /// Room for data beyond `ack`, in the [unit](super::ReceiveBuffer::unit) of the receive buffer; zero if it is not announced.
     pub window: u16,
+    /// Packets that arrived marked; with [`Ecn::Counted`](crate::cc::Ecn::Counted).
+    pub ce: CeCount,
     /// Ranges that arrived beyond `ack`.
     pub sacks: SackBlocks,
 }
@@ -54,6 +58,13 @@ pub struct AckFrame {
 pub struct SackBlocks {
     blocks: [(u64, u64); Self::MAX],
     len: u8,
+}
+
+impl AckFrame {
+    /// Size of its TCP options in bytes, besides the time stamps.
+    pub fn option_size(&self) -> u64 {
+        self.ce.options(self.sacks.option_size())
+    }
 }
 
 impl SackBlocks {

@@ -85,7 +85,7 @@ impl Injected {
                 (segment_packet(segment, Way { flow, to, incarnation }, group), Trailers::default())
             }
             Self::Ack(frame) => {
-                let (used, trailers) = packet::pack(&frame.sacks);
+                let (used, trailers) = packet::pack(frame);
                 (ack_packet(frame, used, Way { flow, to, incarnation }, group), trailers)
             }
         };

@@ -240,7 +240,7 @@ fn push_answer(
 /// Queues the acknowledgement `frame`.
 #[inline]
 fn push_ack(nic: &mut Nic, frame: &AckFrame, back: Way, group: &GroupState) {
-    let (trailers, slots) = packet::pack(&frame.sacks);
+    let (trailers, slots) = packet::pack(frame);
     let packet = ack_packet(frame, trailers, back, group);
     nic.push_ready(Parcel { packet, trailers: &slots });
 }
@@ -255,7 +255,7 @@ fn push_syn_ack(
     group: &GroupState,
 ) {
     let (trailers, slots) = match mechanisms.and_then(|mechanisms| mechanisms.answer_to_syn(group)) {
-        None => packet::pack(&frame.sacks),
+        None => packet::pack(frame),
         Some(slot) => (1, [slot, Packet::default()]),
     };
     let packet = ack_packet(frame, trailers, back, group);

@@ -44,7 +44,7 @@ pub(crate) fn segment_packet(segment: &Segment, way: Way, group: &GroupState) ->
 /// The packet that carries `frame`, of a stream.
 #[inline(always)]
 pub(crate) fn ack_packet(frame: &AckFrame, trailers: u8, way: Way, group: &GroupState) -> Packet {
-    let size = group.stream().params.packet_size(Bytes::new(frame.sacks.option_size()));
+    let size = group.stream().params.packet_size(Bytes::new(frame.option_size()));
     Packet::new(Fields {
         seq: frame.ack,
         flow: way.flow,
@@ -53,7 +53,7 @@ pub(crate) fn ack_packet(frame: &AckFrame, trailers: u8, way: Way, group: &Group
         incarnation: way.incarnation,
         kind: if frame.syn { Kind::SynAck } else { Kind::Ack },
         priority: group.priority,
-        flags: if frame.ece { packet::ECE } else { 0 },
+        flags: packet::ack_flags(frame),
         trailers,
     })
     .announcing(frame.window)

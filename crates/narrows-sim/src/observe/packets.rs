@@ -116,6 +116,11 @@ impl<'a> PacketRef<'a> {
         matches!(self.kind(), PacketKind::Ack | PacketKind::SynAck) && self.packet().is(ECE)
     }
 
+    /// Acknowledgement of a stream that counts marks: the three bits of ACE.
+    pub fn ace(self) -> Option<u8> {
+        (self.kind() == PacketKind::Ack).then(|| self.parcel.ce_count().ace()).flatten()
+    }
+
     /// Data of a stream: the sender has reduced its window. Over RDMA the same bit is [`requests_ack`](Self::requests_ack).
     pub fn reduced(self) -> bool {
         self.kind() == PacketKind::Data && self.packet().is(CWR)

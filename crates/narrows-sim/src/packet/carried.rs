@@ -4,11 +4,11 @@ use std::num::NonZeroU16;
 
 use narrows_proto::cnm::{Cnm, CpId, Signal};
 use narrows_proto::rdma;
-use narrows_proto::stream::{AckFrame, SackBlocks, Segment};
+use narrows_proto::stream::{AckFrame, CeCount, SackBlocks, Segment};
 
 use super::{
-    AGAIN, CWR, Control, ECE, FIN, Fields, Kind, MAX_TRAILERS, NAK, Packet, Parcel, REQUESTS_ACK, Trailers,
-    pair,
+    ACE, AGAIN, CWR, Control, ECE, FIN, FLAGS, Fields, Kind, MAX_TRAILERS, NAK, Packet, Parcel, REQUESTS_ACK,
+    Trailers, pair,
 };
 use crate::ids::{FlowId, HostId};
 
@@ -63,7 +63,26 @@ impl Parcel<'_> {
         let sacks = if slots.is_empty() { SackBlocks::default() } else { unpack(slots) };
         let packet = self.packet;
         let (syn, window) = (packet.kind() == Kind::SynAck, packet.window());
-        AckFrame { ack: packet.seq(), syn, ece: packet.is(ECE), window, sacks }
+        let ce = self.ce_count();
+        let ece = packet.is(ECE) && ce == CeCount::None;
+        AckFrame { ack: packet.seq(), syn, ece, window, ce, sacks }
+    }
+
+    /// The count of marks in the acknowledgement inside.
+    #[inline(always)]
+    pub(crate) fn ce_count(self) -> CeCount {
+        const COUNTS: u64 = ((ACE | FIN) as u64) << FLAGS;
+        if self.packet.high() & COUNTS == 0 { CeCount::None } else { self.counted() }
+    }
+
+    #[inline(never)]
+    fn counted(self) -> CeCount {
+        let bit = |number: u8, flag: u8| u8::from(self.packet.is(flag)) << number;
+        match self.slots().first() {
+            _ if self.packet.is(ACE) => CeCount::Ace(bit(0, ECE) | bit(1, CWR) | bit(2, FIN)),
+            Some(slot) => CeCount::Exact(slot.words()[3] as u32),
+            None => CeCount::None,
+        }
     }
 
     /// The acknowledgement of an RDMA connection inside.
@@ -79,6 +98,20 @@ impl Parcel<'_> {
 pub(crate) fn segment_flags(segment: &Segment) -> u8 {
     let flag = |set: bool, flag: u8| if set { flag } else { 0 };
     flag(segment.cwr, CWR) | flag(segment.fin, FIN) | flag(segment.retransmission, AGAIN)
+}
+
+/// The flags of a packet that carries `frame`, of a stream.
+#[inline(always)]
+pub(crate) fn ack_flags(frame: &AckFrame) -> u8 {
+    match frame.ce {
+        CeCount::None if frame.ece => ECE,
+        CeCount::None => 0,
+        CeCount::Exact(_) => FIN,
+        CeCount::Ace(bits) => {
+            let bit = |number: u8, flag: u8| if bits >> number & 1 > 0 { flag } else { 0 };
+            ACE | bit(0, ECE) | bit(1, CWR) | bit(2, FIN)
+        }
+    }
 }
 
 /// The flags of a packet of an RDMA connection that carries `segment`.
@@ -112,9 +145,18 @@ fn words(slot: &Packet) -> [u64; 3] {
     [slot.place as u64, (slot.place >> 64) as u64, slot.header as u64]
 }
 
-/// Lays out selective acknowledgements in slots. Returns how many are used.
+/// Lays out the selective acknowledgements of `frame` in slots, and a count of marks. Returns how many are used.
 #[inline]
-pub(crate) fn pack(sacks: &SackBlocks) -> (u8, Trailers) {
+pub(crate) fn pack(frame: &AckFrame) -> (u8, Trailers) {
+    let (used, mut slots) = pack_sacks(&frame.sacks);
+    let CeCount::Exact(packets) = frame.ce else { return (used, slots) };
+    // The fourth word of the slot is free.
+    slots[0].header |= pair(0, packets.into());
+    (used.max(1), slots)
+}
+
+#[inline(always)]
+fn pack_sacks(sacks: &SackBlocks) -> (u8, Trailers) {
     let mut flat = [0; 3 * MAX_TRAILERS];
     for (place, block) in flat.chunks_exact_mut(2).zip(sacks.iter()) {
         place.copy_from_slice(&[block.start, block.end]);
@@ -145,9 +187,29 @@ mod tests {
         for blocks in 0..=3_u64 {
             let mut frame = AckFrame { ack: u64::MAX - 9, ..AckFrame::default() };
             (0..blocks).for_each(|n| frame.sacks.push(u64::MAX - 2 * n - 1..u64::MAX - 2 * n));
-            let (used, trailers) = pack(&frame.sacks);
+            let (used, trailers) = pack(&frame);
             let packet = Packet::new(Fields { seq: frame.ack, trailers: used, ..fields() });
             assert_eq!(Parcel { packet, trailers: &trailers }.ack_frame(), frame);
+        }
+    }
+
+    #[test]
+    fn counts_of_marks_survive_the_trip_with_and_without_blocks() {
+        for ce in [
+            CeCount::Exact(0),
+            CeCount::Exact(u32::MAX - 1),
+            CeCount::Ace(0),
+            CeCount::Ace(3),
+            CeCount::Ace(6),
+        ] {
+            for blocks in 0..=3_u64 {
+                let mut frame = AckFrame { ack: 7, ce, ..AckFrame::default() };
+                (0..blocks).for_each(|n| frame.sacks.push(2 * n + 8..2 * n + 9));
+                let (trailers, slots) = pack(&frame);
+                let flags = ack_flags(&frame);
+                let packet = Packet::new(Fields { seq: 7, trailers, flags, ..fields() });
+                assert_eq!(Parcel { packet, trailers: &slots }.ack_frame(), frame);
+            }
         }
     }
 

@@ -10,7 +10,7 @@ use narrows_proto::units::{Bytes, Time};
 
 use crate::ids::{FlowId, HostId};
 
-pub(crate) use self::carried::{pack, pack_rdma, rdma_flags, segment_flags};
+pub(crate) use self::carried::{ack_flags, pack, pack_rdma, rdma_flags, segment_flags};
 pub use self::control::Control;
 
 /// A packet, or a trailer of the packet before it in the same ring.
@@ -140,6 +140,9 @@ pub(crate) const REQUESTS_ACK: u8 = 8;
 pub(crate) const FIN: u8 = 16;
 /// Data: sent before.
 pub(crate) const AGAIN: u8 = 32;
+/// Acknowledgement of a stream: ECE, CWR and FIN are the three bits of ACE. Without it FIN says that a count of marks follows in the
+/// first slot.
+pub(crate) const ACE: u8 = 32;
 /// Acknowledgement over RDMA: a packet was missing. The first word of its trailers names the one that arrived instead.
 pub(crate) const NAK: u8 = 32;
 

@@ -124,13 +124,13 @@ impl GroupState {
     pub(crate) fn new(group: &Group) -> Self {
         let (transport, overhead) = match &group.transport {
             Transport::Stream { params, cc } => {
-                let ecn = cc.ecn();
+                let ecn = params.ecn(cc);
                 let ect = match ecn {
                     Ecn::Off => [0, 0],
                     Ecn::Classic => [ECT, 0],
-                    Ecn::Accurate | Ecn::Cnp => [ECT, ECT],
+                    Ecn::Accurate | Ecn::Counted | Ecn::Cnp => [ECT, ECT],
                 };
-                let state = StreamState { params: params.clone(), cc: cc.clone(), ecn, ect };
+                let state = StreamState { params: params.under(cc), cc: cc.clone(), ecn, ect };
                 (TransportState::Stream(state), params.headers + params.framing)
             }
             Transport::Rdma { params, cc } => {
@@ -151,7 +151,11 @@ impl GroupState {
         };
         let near_source = group.near_source.clone();
         let needs_rack = group.transport.needs_rack();
-        let l4s = matches!(&group.transport, Transport::Stream { params, .. } if params.l4s);
+        let l4s = match &group.transport {
+            Transport::Stream { params, cc } => params.says_l4s(cc),
+            Transport::Rdma { cc, .. } => cc.is_l4s(),
+            Transport::Datagram { .. } => false,
+        };
         Self {
             transport,
             priority: group.priority,

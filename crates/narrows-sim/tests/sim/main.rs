@@ -8,6 +8,7 @@ mod determinism;
 mod fluid;
 mod grouped;
 mod hosts;
+mod l4s;
 mod lossless;
 mod nic;
 mod offload;

@@ -19,11 +19,11 @@ use narrows_sim::topology::{Dumbbell, Topology, Wire};
 use narrows_sim::traffic::{self, FlowSpec, Generator, GeneratorKind, Group, Traffic};
 use narrows_sim::{DropCause, FlowId, GroupId, HostId, LinkId, Network, Outcome};
 
-fn scheduled(config: SwitchConfig) -> SwitchConfig {
+pub(crate) fn scheduled(config: SwitchConfig) -> SwitchConfig {
     SwitchConfig { ports: PortKind::Scheduled, ..config }
 }
 
-fn bottleneck(hosts: u32, rate: BitRate, rtt: Span, config: SwitchConfig) -> Network {
+pub(crate) fn bottleneck(hosts: u32, rate: BitRate, rtt: Span, config: SwitchConfig) -> Network {
     let mut topology = Topology::default();
     let (host_rate, host_delay) = (BitRate::from_gbps(1), Span::from_ns(100));
     let (bottleneck_rate, bottleneck_delay) = (rate, rtt / 2);
@@ -32,7 +32,7 @@ fn bottleneck(hosts: u32, rate: BitRate, rtt: Span, config: SwitchConfig) -> Net
 }
 
 /// One endless flow from each host on the left to its counterpart; host n is of group `groups[n]`, and starts n · 50 ms later.
-fn pairs(groups: Vec<Group>, of_hosts: &[u32]) -> Traffic {
+pub(crate) fn pairs(groups: Vec<Group>, of_hosts: &[u32]) -> Traffic {
     let hosts = of_hosts.len() as u32;
     let start = |host: u32| Time::ZERO + Span::from_ms(50) * u64::from(host);
     let of = |(host, number): (u32, &u32)| FlowSpec {
@@ -44,17 +44,17 @@ fn pairs(groups: Vec<Group>, of_hosts: &[u32]) -> Traffic {
     Traffic { groups, flows, ..Traffic::default() }
 }
 
-fn measured(traffic: Traffic, seconds: Range<u64>) -> Traffic {
+pub(crate) fn measured(traffic: Traffic, seconds: Range<u64>) -> Traffic {
     let [from, until] = [seconds.start, seconds.end].map(|second| at(Span::from_secs(second)));
     Traffic { measured: from..until, ..traffic }
 }
 
-fn link_of(network: &Network) -> LinkId {
+pub(crate) fn link_of(network: &Network) -> LinkId {
     link(network, "left/switch", "right/switch")
 }
 
 /// Rows of the bottleneck in these seconds.
-fn rows(network: &Network, traffic: &Traffic, seconds: Range<u64>) -> Vec<PortRow> {
+pub(crate) fn rows(network: &Network, traffic: &Traffic, seconds: Range<u64>) -> Vec<PortRow> {
     let run = Run::new(network, traffic).until(Span::from_secs(seconds.end));
     let from = at(Span::from_secs(seconds.start));
     let bottleneck = link_of(network);
@@ -62,23 +62,23 @@ fn rows(network: &Network, traffic: &Traffic, seconds: Range<u64>) -> Vec<PortRo
     run.ports(Span::from_ms(1)).into_iter().filter(is_it).collect()
 }
 
-fn mean_delay_ms(rows: &[PortRow], rate: BitRate) -> f64 {
+pub(crate) fn mean_delay_ms(rows: &[PortRow], rate: BitRate) -> f64 {
     let mean = rows.iter().map(|row| row.mean_backlog).sum::<f64>() / rows.len() as f64;
     mean * 8.0 / rate.as_f64() * 1e3
 }
 
-fn use_of(rows: &[PortRow], rate: BitRate) -> f64 {
+pub(crate) fn use_of(rows: &[PortRow], rate: BitRate) -> f64 {
     let bytes: u64 = rows.iter().map(|row| row.bytes).sum();
     bytes as f64 / (rate * (Span::from_ms(1) * rows.len() as u64)).as_f64()
 }
 
 /// Rates of the flows in the measured time, in Mb/s.
-fn rates(outcome: &Outcome<()>, traffic: &Traffic) -> Vec<f64> {
+pub(crate) fn rates(outcome: &Outcome<()>, traffic: &Traffic) -> Vec<f64> {
     let seconds = (traffic.measured.end - traffic.measured.start).as_secs_f64();
     outcome.flows.iter().map(|flow| flow.delivered_measured.as_f64() * 8.0 / seconds / 1e6).collect()
 }
 
-fn run(network: &Network, traffic: &Traffic) -> Outcome<()> {
+pub(crate) fn run(network: &Network, traffic: &Traffic) -> Outcome<()> {
     Run::new(network, traffic).until(traffic.measured.end - Time::ZERO).run()
 }
 
@@ -88,11 +88,11 @@ fn jain(rates: &[f64]) -> f64 {
     sum * sum / (squares * rates.len() as f64)
 }
 
-fn classic_ecn() -> Config {
+pub(crate) fn classic_ecn() -> Config {
     Config::Reno(cc::reno::Params { ecn: true, ..Default::default() })
 }
 
-fn wan() -> Params {
+pub(crate) fn wan() -> Params {
     Params { min_rto: Span::from_ms(200), ..params() }
 }
 
@@ -125,7 +125,7 @@ fn pie_holds_the_delay_of_reno_at_its_target() {
 // Fair queueing
 
 /// Hosts with these round-trip times to one receiver each, over a link of this rate.
-fn unequal(rtts_ms: &[u64], rate: BitRate, config: SwitchConfig) -> Network {
+pub(crate) fn unequal(rtts_ms: &[u64], rate: BitRate, config: SwitchConfig) -> Network {
     let mut topology = Topology::default();
     let left = topology.add_switch("left/switch", "switch", 0);
     let right = topology.add_switch("right/switch", "switch", 0);
@@ -267,11 +267,11 @@ fn a_million_flows_find_bounded_memory() {
 
 // DualPI2
 
-fn counters(network: &Network, outcome: &Outcome<()>) -> DualPi2Counters {
+pub(crate) fn counters(network: &Network, outcome: &Outcome<()>) -> DualPi2Counters {
     outcome.ports[link_of(network).index()].dualpi2
 }
 
-fn paced() -> Params {
+pub(crate) fn paced() -> Params {
     Params { pace_windows: true, ..wan() }
 }
 
@@ -330,24 +330,27 @@ fn scalable() -> Group {
     group(Params { l4s: true, ..paced() }, Config::Custom(params))
 }
 
-/// A bottleneck with as many scalable as classic flows.
-struct Shared {
-    mbps: u64,
-    rtt_ms: u64,
-    flows: u32,
-    seconds: Range<u64>,
+fn scalable_and_classic() -> Vec<Group> {
+    vec![scalable(), group(paced(), classic_ecn())]
 }
 
-/// Rates of scalable to those of classic flows, and (p_L/k)² to p_C.
-fn shared(&Shared { mbps, rtt_ms, flows, ref seconds }: &Shared) -> [f64; 2] {
+/// A bottleneck with as many scalable as classic flows.
+pub(crate) struct Shared {
+    pub(crate) mbps: u64,
+    pub(crate) rtt_ms: u64,
+    pub(crate) flows: u32,
+    pub(crate) seconds: Range<u64>,
+}
+
+/// Rates of scalable to those of classic flows, and (p_L/k)² to p_C; `groups` are one of each.
+pub(crate) fn shared(&Shared { mbps, rtt_ms, flows, ref seconds }: &Shared, groups: Vec<Group>) -> [f64; 2] {
     let (rate, rtt) = (BitRate::from_mbps(mbps), Span::from_ms(rtt_ms));
     // App. A.2: where two packets take longer than the threshold of L, that is raised to their time.
     let l4s_min = DualPi2::default().l4s_min.max(rate.time_to_send(Bytes::new(1538)) * 2);
     let dualpi2 = Some(DualPi2 { l4s_min, ..DualPi2::default() });
     let network = bottleneck(2 * flows, rate, rtt, SwitchConfig { dualpi2, ..deep() });
     let of_hosts: Vec<_> = (0..2 * flows).map(|host| host % 2).collect();
-    let traffic =
-        measured(pairs(vec![scalable(), group(paced(), classic_ecn())], &of_hosts), seconds.clone());
+    let traffic = measured(pairs(groups, &of_hosts), seconds.clone());
     let outcome = run(&network, &traffic);
     let rates = rates(&outcome, &traffic);
     let of = |group| rates.iter().skip(group).step_by(2).sum::<f64>();
@@ -370,7 +373,7 @@ fn scalable_and_classic_flows_share_a_dual_queue_as_the_coupling_law_says() {
     let cases = cases.into_iter().chain([(10, 100, 4), (40, 100, 8), (200, 100, 10)]);
     for (mbps, rtt_ms, flows) in cases {
         let seconds = if mbps == 200 { 20..50 } else { 30..90 };
-        let [ratio, _] = shared(&Shared { mbps, rtt_ms, flows, seconds });
+        let [ratio, _] = shared(&Shared { mbps, rtt_ms, flows, seconds }, scalable_and_classic());
         let base = rtt_ms as f64;
         let expected = 2.0 / (2.0 * 1.22) * (base + 15.0) / (base + 0.5);
         // ±25 %: 1.22 and 2 are constants of smooth models, windows are ten segments and more.
@@ -385,7 +388,7 @@ fn scalable_and_classic_flows_share_a_dual_queue_as_the_coupling_law_says() {
 fn classic_packets_are_marked_with_the_square_of_half_of_what_marks_l4s() {
     // p_C = (p_L/2)² (§2.1). ±10 %: p' varies, and the mean of its square is more than the square of its mean.
     for (mbps, rtt_ms, flows) in [(40, 10, 2), (200, 10, 10), (200, 40, 10)] {
-        let [_, coupling] = shared(&Shared { mbps, rtt_ms, flows, seconds: 15..35 });
+        let [_, coupling] = shared(&Shared { mbps, rtt_ms, flows, seconds: 15..35 }, scalable_and_classic());
         assert!((coupling - 1.0).abs() < 0.1, "{mbps} Mb/s, {rtt_ms} ms: {coupling}");
     }
 }

@@ -18,6 +18,7 @@ texts! {
         "loss"
         "dctcp"
         "delay"
+        "wan"
         "rdma"
         "hosts"
     }
@@ -31,6 +32,7 @@ texts! {
         "overload"
         "lossy"
         "one-bottleneck"
+        "queue-management"
         "two-paths"
         "parking-lot"
         "dctcp-theory"

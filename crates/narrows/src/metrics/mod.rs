@@ -9,7 +9,6 @@ mod uncertain;
 
 use std::sync::LazyLock;
 
-use narrows_proto::cc::Ecn;
 use narrows_sim::traffic::{Group, Transport};
 use serde::Serialize;
 
@@ -139,8 +138,7 @@ pub(crate) fn names<'a>(
 pub(crate) fn compute(outline: &Outline<'_>) -> (Vec<Metric>, Vec<Uncertain>) {
     let mut metrics = Metrics::default();
     let mut any_rpcs = false;
-    let has_accurate_ecn =
-        |group: &Group| group.transport.control().is_some_and(|cc| cc.ecn() == Ecn::Accurate);
+    let has_accurate_ecn = |group: &Group| group.transport.control().is_some_and(|cc| cc.ecn().is_accurate());
     let accurate: Vec<_> = outline.plan.traffic.groups.iter().map(has_accurate_ecn).collect();
     let sums = |flows: &[&FlowRow], offered| FlowSums::of(flows, outline, &accurate, offered);
     for (number, group) in outline.plan.groups.iter().enumerate() {

@@ -106,11 +106,12 @@ fn warn_of_delayed_acks(
     checker.error(path, warning);
 }
 
-/// A long round trip is a sign of congestion to it. BBR and those under the switch of their rack read rates, and PCC Allegro losses.
+/// A long round trip is a sign of congestion to it. BBR and those under the switch of their rack read rates, PCC Allegro losses, and Prague
+/// marks.
 fn takes_waits_for_delay(cc: &Config) -> bool {
     match cc {
         Config::Annulus(annulus) => takes_waits_for_delay(&annulus.end_to_end),
-        Config::Bbr(_) | Config::PccAllegro(_) => false,
+        Config::Bbr(_) | Config::PccAllegro(_) | Config::Prague(_) => false,
         _ => cc.reads_delay() && !cc.needs_rack(),
     }
 }

@@ -5,9 +5,9 @@ mod pairing;
 mod patterns;
 mod rpc;
 
-use narrows_proto::cc::{Config, Ecn, Ranges, registry};
+use narrows_proto::cc::{Config, Ranges, registry};
 use narrows_proto::datagram;
-use narrows_proto::stream::Endpoint;
+use narrows_proto::stream::{self, Endpoint};
 use narrows_proto::units::{BitRate, Bytes, Time};
 use narrows_sim::traffic::{FlowSpec, Group, NearSource, Traffic, Transport};
 use narrows_sim::workload::{self, Pairs, PairsError, Partner};
@@ -146,19 +146,29 @@ fn transport(
                 checker.error(&path_of_cc, error);
             }
             checker.in_range(&format!("{path}.transport"), group.transport.check(&mut Ranges::default()));
-            if group.transport.l4s && cc.ecn() != Ecn::Accurate {
-                let message = format!(
-                    "l4s = true, but {cc} is not notified of every mark: traffic \"{}\" is classic",
-                    group.name
-                );
-                let help = "leave out l4s, or use a scalable control such as dctcp";
-                let error = Diagnostic::error(Code::Conflict, message).help(help);
-                checker.error(&format!("{path}.transport.l4s"), error);
-            }
+            check_ecn(group, cc, &path, checker);
             Transport::Stream { params: group.transport.clone(), cc: cc.clone() }
         }
     };
     (checker.mistakes() == before).then_some((transport, near_source))
+}
+
+/// Settings that only scalable controls have a use for.
+fn check_ecn(group: &crate::scenario::Traffic, cc: &Config, path: &str, checker: &mut Checker<'_>) {
+    let stream::Params { l4s, accurate_ecn, .. } = group.transport;
+    for (setting, set) in [("l4s = true", l4s), ("accurate_ecn is set", accurate_ecn.is_some())] {
+        if !set || cc.ecn().is_accurate() {
+            continue;
+        }
+        let message = format!(
+            "{setting}, but {cc} is not notified of every mark: traffic \"{}\" is classic",
+            group.name
+        );
+        let name = setting.split(' ').next().unwrap_or_default();
+        let help = format!("leave out {name}, or use a scalable control such as prague or dctcp");
+        let error = Diagnostic::error(Code::Conflict, message).help(help);
+        checker.error(&format!("{path}.transport.{name}"), error);
+    }
 }
 
 /// Mechanisms that hold back single flows know nothing of messages that share a connection.

@@ -276,6 +276,7 @@ fn needs(config: &Config) -> Vec<String> {
         Ecn::Off => "does not use marks of queues, unless a setting says otherwise",
         Ecn::Classic => "treats a mark like a loss, once per round (RFC 3168)",
         Ecn::Accurate => "is notified of every marked byte",
+        Ecn::Counted => "is notified of every marked packet",
         Ecn::Cnp => "is notified of marks by congestion notification packets",
     };
     let more = [

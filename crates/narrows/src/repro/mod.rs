@@ -20,11 +20,13 @@ macro_rules! files {
 }
 
 mod again;
+mod bbr3_cases;
 mod bcn;
 #[cfg(test)]
 mod check;
 mod claim;
 mod claims;
+mod controls;
 mod folder;
 mod gemini;
 mod judge;
@@ -71,8 +73,9 @@ use crate::visible::visible;
 type BuiltIn = (&'static str, &'static [(&'static str, &'static str)]);
 
 /// All papers that are part of the program.
-const BUILT_IN: [BuiltIn; 5] = [
+const BUILT_IN: [BuiltIn; 6] = [
     files!("annulus" "paper.toml" "claims.toml" "motivation.toml" "testbed.toml" "border.toml"),
+    files!("bbr3-cases" "paper.toml" "claims.toml" "path.toml"),
     files!("bcn" "paper.toml" "claims.toml" "workload1.toml" "udp.toml"),
     files!("dvl" "paper.toml" "claims.toml" "networks.toml" "victim.toml"),
     files!("gemini" "paper.toml" "claims.toml" "network.toml" "dcn.toml" "wan.toml" "convergence.toml"
@@ -120,7 +123,7 @@ struct Model {
 }
 
 /// Models that papers name.
-const MODELS: &[&[Model]] = &[bcn::MODELS, rackcc::MODELS];
+const MODELS: &[&[Model]] = &[bbr3_cases::MODELS, bcn::MODELS, rackcc::MODELS];
 
 /// Curves that models have, by name.
 type ModelCurve = (&'static str, fn() -> Vec<(f64, f64)>);
@@ -149,6 +152,8 @@ pub struct Paper {
     pub sweeps: Vec<Sweep>,
     /// Parameters the paper left open, and the values chosen.
     pub parameters: Vec<Parameter>,
+    /// Where its scenarios have the control that others may stand in for.
+    controls: Option<String>,
     /// Where it comes from.
     origin: folder::Origin,
 }
@@ -187,6 +192,11 @@ impl Measure {
     /// The least and the most that the quantity of a column can be; none if nothing here measures it.
     fn bounds(&self, column: &str) -> Option<Bounds> {
         self.0.iter().find_map(|reading| reading.bounds(column))
+    }
+
+    /// A model measures the column: it knows the inside of one control.
+    fn is_of_model(&self, column: &str) -> bool {
+        self.0.iter().any(|reading| reading.is_of_model(column))
     }
 
     fn of(&self, results: &Results) -> Measured {

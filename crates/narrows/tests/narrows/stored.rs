@@ -40,6 +40,7 @@ const MAY_BE_MISSING: &[(&str, &[&str])] = &[
             "Switch.dualpi2",
             "FqCodel.ce_threshold",
             "Stream.l4s",
+            "Stream.accurate_ecn",
             "Switch.rack_agent",
             "Isolation.joint_stop",
             "Traffic.cc",

@@ -64,6 +64,15 @@ pub struct Request {
     pub files: Option<PathBuf>,
 }
 
+impl Request {
+    /// All that a run does.
+    pub fn all(format: Format) -> Self {
+        let (flows, ports, limit) = (Vec::new(), Vec::new(), u64::MAX);
+        let (from, until) = (Time::ZERO, Time::NEVER);
+        Self { format, flows, ports, from, until, limit, out: None, overwrite: false, files: None }
+    }
+}
+
 /// Flows, links and times that are selected.
 #[derive(Clone, Debug)]
 pub(crate) struct Selection {
@@ -78,7 +87,8 @@ pub(crate) struct Selection {
 /// A run that is about to be traced.
 #[derive(Debug)]
 pub struct Tracing<'a> {
-    stored: &'a Stored,
+    /// Results that the run has to give again.
+    stored: Option<&'a Stored>,
     plan: Arc<Plan>,
     selection: Selection,
     format: Format,
@@ -129,15 +139,23 @@ impl<'a> Tracing<'a> {
             let help = format!("run it again: narrows run {}/scenario.toml", stored.folder.display());
             return Err(Diagnostic::error(Code::OtherVersion, message).help(help).into());
         }
-        let plan = plan(stored, request)?;
-        let selection = Selection::new(&plan, request)?;
+        let plan = Arc::new(plan(stored, request)?);
         let target = request.out.clone().unwrap_or_else(|| stored.folder.join(request.format.file_name()));
+        Ok(Self { stored: Some(stored), ..Self::of_plan(plan, request, target)? })
+    }
+
+    /// Finds what is selected of a run that was not stored, and begins the output.
+    ///
+    /// # Errors
+    /// If nothing is selected, or the output cannot be begun.
+    pub fn of_plan(plan: Arc<Plan>, request: &Request, target: PathBuf) -> Checked<Self> {
+        let selection = Selection::new(&plan, request)?;
         let staged = match request.format {
             Format::Qlog => Staged::folder(&target, request.overwrite, Contents::Qlog)?,
             _ => Staged::file(&target, request.overwrite)?,
         };
         let (format, limit) = (request.format, request.limit);
-        Ok(Self { stored, plan: Arc::new(plan), selection, format, limit, target, staged })
+        Ok(Self { stored: None, plan, selection, format, limit, target, staged })
     }
 
     /// Plan of the simulation.
@@ -184,7 +202,7 @@ impl<'a> Tracing<'a> {
             End::Nothing => return Err(nothing(format).into()),
             End::Done(sink) => sink,
         };
-        check_same(stored, &results)?;
+        stored.map_or(Ok(()), |stored| check_same(stored, &results))?;
         let what = sink.finish(&results).map_err(failed)?;
         staged.finish()?;
         Ok(Some(Written { path: target, what }))

@@ -26,12 +26,14 @@ impl Model {
                 self.bounds.rate = Some(rate.max(self.bounds.latest_rate));
                 self.bounds.inflight = Some(volume.max(self.bounds.latest_inflight));
             }
-            if let Some(kept) = self.marks.cut.take() {
+            if let Some(params) = self.params.ecn.as_ref().filter(|_| self.marks.in_round) {
+                let kept = 1.0 - self.marks.alpha * params.factor;
                 let volume = self.bounds.inflight.unwrap_or(before);
                 self.bounds.inflight = Some(volume.min(part_of(before, kept)));
             }
         }
         self.bounds.loss_in_round = false;
+        self.marks.in_round = false;
     }
 
     /// More of a flight was lost than may be.

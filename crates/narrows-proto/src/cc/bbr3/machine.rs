@@ -47,6 +47,7 @@ impl Model {
 
     pub(super) fn start_down(&mut self, now: Time) {
         self.bounds.forget_latest();
+        self.marks.in_round = false;
         let wait = self.params.probe_wait_random.as_secs_f64() * self.random.uniform();
         let first = self.random.below(2);
         self.probing.restart(now, self.params.probe_wait, wait, first);

@@ -12,8 +12,8 @@ pub(super) struct Marks {
     marked: Bytes,
     /// Rounds one after the other of which too much was marked.
     pub(super) rounds_full: u32,
-    /// The part that a round with marks has left of the volume in flight.
-    pub(super) cut: Option<f64>,
+    /// Something was marked in the round that bounds follow.
+    pub(super) in_round: bool,
     /// The round before had marks, and the one that just ended had none.
     pub(super) ceased: bool,
     had_marks: bool,
@@ -26,7 +26,7 @@ impl Default for Marks {
             acked: Bytes::ZERO,
             marked: Bytes::ZERO,
             rounds_full: 0,
-            cut: None,
+            in_round: false,
             ceased: false,
             had_marks: false,
         }
@@ -39,17 +39,18 @@ impl Marks {
         self.acked = self.acked.saturating_add(ack.acked);
         self.marked = self.marked.saturating_add(ack.marked);
         self.ceased = false;
-        if !round_began || self.acked == Bytes::ZERO {
-            return;
+        if round_began && self.acked > Bytes::ZERO {
+            self.end_round(params, counts);
         }
+        self.in_round |= counts && ack.marked > Bytes::ZERO;
+    }
+
+    fn end_round(&mut self, params: &EcnParams, counts: bool) {
         let part = if counts { self.marked.as_f64() / self.acked.as_f64() } else { 0.0 };
         self.alpha += params.gain * (part - self.alpha);
         self.rounds_full = if part >= params.threshold { self.rounds_full + 1 } else { 0 };
         self.ceased = self.had_marks && part == 0.0;
         self.had_marks = part > 0.0;
-        if self.had_marks {
-            self.cut = Some(1.0 - self.alpha * params.factor);
-        }
         self.acked = Bytes::ZERO;
         self.marked = Bytes::ZERO;
     }

@@ -440,6 +440,27 @@ fn marks_lower_the_window_by_a_third_of_their_average_and_end_a_probe_at_one_hal
 }
 
 #[test]
+fn marks_seen_while_probing_lower_no_bound_after_the_probe() {
+    let ecn = EcnParams { max_rtt: RTT, ..EcnParams::default() };
+    let mut model = knowing(Mode::Refill);
+    model.params = Params { ecn: Some(ecn), ..Params::default() };
+    model.on_ack(&round(&model, at(1), 100));
+    assert_eq!(model.mode, Mode::Up);
+    // Less than half is marked, so the probe goes on until something else ends it.
+    let marked = Ack { marked: MSS * 25, ..round(&model, at(11), 100) };
+    model.on_ack(&marked);
+    assert_eq!(model.mode, Mode::Up);
+    let half = flight(&model, at(15), 50, 100, 0);
+    model.on_ack(&half);
+    model.start_down(at(15));
+    // The round of losses ends before the round that DOWN has begun.
+    let rest = flight(&model, at(21), 60, 100, 0);
+    model.on_ack(&rest);
+    assert!(!model.round.began && !model.mode.is_probing());
+    assert_eq!(model.bounds.inflight, None);
+}
+
+#[test]
 fn a_small_product_still_has_four_segments() {
     let mut model = knowing(Mode::Cruise);
     model.bandwidth = [BitRate::from_bps(400_000), BitRate::ZERO];

@@ -3,6 +3,7 @@
 
 use super::{Flight, Phase, Probe, Repair, Sender, Undo};
 use crate::cc::{Ack, Congestion, Controller, Ecn, Signal};
+use crate::stream::accurate_ecn::CeCount;
 use crate::stream::params::Params;
 use crate::stream::prr::Prr;
 use crate::stream::scoreboard::Noticed;
@@ -203,8 +204,11 @@ impl Sender {
             self.bursts.on_round(self.limit.cwnd);
             self.rtt.end_round();
         }
-        let accurate_mark = frame.ece && self.ecn == Ecn::Accurate;
-        let marked = if accurate_mark { tally.acked } else { Bytes::ZERO };
+        let marked = match self.ecn {
+            Ecn::Accurate if frame.ece => tally.acked,
+            Ecn::Counted => self.count_marks(frame, tally.acked),
+            _ => Bytes::ZERO,
+        };
         self.marked += marked;
         let ack = Ack {
             now,
@@ -226,6 +230,15 @@ impl Sender {
         #[cfg(test)]
         (self.last_ack = Some(ack));
         self.cc.on_ack(&ack);
+    }
+
+    /// The marked part of what an acknowledgment with a count delivers.
+    fn count_marks(&mut self, frame: &AckFrame, acked: Bytes) -> Bytes {
+        if self.troubles.is_none() && matches!(frame.ce, CeCount::Exact(0)) {
+            return Bytes::ZERO;
+        }
+        let mss = self.mss;
+        self.troubles().marks.on_ack(frame.ce, acked, mss)
     }
 
     pub(super) fn congested(&mut self, now: Time, event: Congestion) {

@@ -61,7 +61,7 @@ impl Connection {
         };
         Self {
             cc: cc.build(&path),
-            ecn: cc.ecn(),
+            ecn: params.ecn(cc),
             rtt: RttEstimator::new(params.initial_rto, params.min_rto, params.max_rto)
                 .with_peaks(params.peak_deviation),
             delivery: Delivery::default(),

@@ -11,6 +11,7 @@ mod transmit;
 pub use connection::Connection;
 pub use transmit::{Held, Holding};
 
+use super::accurate_ecn::Known;
 use super::delivery::Delivery;
 use super::pacer::Pacer;
 use super::params::Params;
@@ -87,6 +88,8 @@ struct Troubles {
     /// The window was reduced: until data beyond this byte is acknowledged, further marks and losses are signs of the same
     /// congestion (RFC 3168 §6.1.2). Used with [`Ecn::Classic`] only.
     reduced_until: Option<u64>,
+    /// Marks that were counted ([`Ecn::Counted`]).
+    marks: Known,
 }
 
 /// Properties of the host a sender runs on.

@@ -72,7 +72,7 @@ fn each_control_says_what_an_idle_time_does_to_its_window() {
     };
     let restarting: Vec<_> =
         Config::all().into_iter().filter(restarted).map(|config| config.name()).collect();
-    assert_eq!(restarting, ["reno", "cubic", "dctcp", "gemini", "vegas", "rackcc"]);
+    assert_eq!(restarting, ["reno", "cubic", "dctcp", "gemini", "vegas", "prague", "rackcc"]);
 }
 
 #[test]

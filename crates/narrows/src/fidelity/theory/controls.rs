@@ -2,7 +2,7 @@
 
 use super::{Settings, Theory, Value, theory};
 
-pub(super) const ALL: [Theory; 10] = [
+pub(super) const ALL: [Theory; 12] = [
     theory("dctcp_peak", "K + N", |settings| Value::Bytes(k(settings) + flows(settings) * settings.packet())),
     theory("dctcp_amplitude", "½·√(2·N·(C·RTT + K))", |settings| {
         let packets = (settings.bdp() + k(settings)) / settings.packet();
@@ -19,6 +19,12 @@ pub(super) const ALL: [Theory; 10] = [
         Value::Bytes(flows(settings) * 1.25 / delta * settings.packet())
     }),
     theory("bbr_probe", "(5/4 − 1)·C·RTT", |settings| Value::Bytes(0.25 * settings.bdp())),
+    theory("l4s_coupling", "2/(k·1.22)·(RTT + target)/max(RTT + 0.5 ms, 25 ms)", |settings| {
+        coupling(settings, 2.0)
+    }),
+    theory("prague_coupling", "2.7/(k·1.22)·(RTT + target)/max(RTT + 0.5 ms, 25 ms)", |settings| {
+        coupling(settings, 2.7)
+    }),
     theory("hpcc_eta", "η", |settings| Value::Number(settings.number("traffic.0.cc.hpcc.eta"))),
     theory("swift_round_trip", "target(w) = base + hops·h + a/√w − b where N·w·P = C·target(w)", swift),
     theory("timely_queue", "T_low·(1 + N·δ/(β·C)) − RTT", |settings| {
@@ -37,6 +43,15 @@ fn flows(settings: &Settings<'_>) -> f64 {
 
 fn k(settings: &Settings<'_>) -> f64 {
     settings.bytes("switches.default.marking.step.k")
+}
+
+/// RFC 9332 App. C.2: a scalable flow with a window of `scalable`/p_L over a Reno flow, whose window is 1.22/√p_C.
+fn coupling(settings: &Settings<'_>, scalable: f64) -> Value {
+    let dualpi2 = |name: &str| format!("switches.default.dualpi2.{name}");
+    let (k, target) = (settings.number(&dualpi2("coupling")), settings.span(&dualpi2("target")));
+    let virtual_rtt = settings.span("traffic.0.cc.prague.target_rtt");
+    let base = settings.round_trip(0);
+    Value::Number(scalable / (k * 1.22) * (base + target) / (base + 0.5e-3).max(virtual_rtt))
 }
 
 /// Alizadeh et al., SIGCOMM 2010, Eq. 6.

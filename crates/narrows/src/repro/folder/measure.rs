@@ -67,6 +67,11 @@ impl Reading {
         Ok(Self { ground: Arc::clone(ground), model, quantities, bounds, series, path })
     }
 
+    /// The model measures it.
+    pub(crate) fn is_of_model(&self, quantity: &str) -> bool {
+        self.model.is_some_and(|model| model.quantities.contains(&quantity))
+    }
+
     /// The least and the most that a quantity can be.
     pub(crate) fn bounds(&self, quantity: &str) -> Option<Bounds> {
         self.bounds.get(quantity).copied()

@@ -114,6 +114,7 @@ impl Paper {
             experiments: experiments.all,
             sweeps,
             parameters,
+            controls: written.controls.clone(),
             origin,
         };
         let (curves, claims) = (&drawing.curves, &claims.written);

@@ -23,6 +23,8 @@ pub(super) struct Written {
     pub(super) source: String,
     /// Scope and method of the reproduction.
     pub(super) about: String,
+    /// Where scenarios have the control that `--cc` puts another one in place of: `traffic.flow.cc`.
+    pub(super) controls: Option<String>,
     /// Lists that experiments, rows, columns and curves run over.
     #[serde(default)]
     pub(super) lists: BTreeMap<String, Vec<Entry>>,

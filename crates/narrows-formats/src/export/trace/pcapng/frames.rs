@@ -19,6 +19,7 @@ use etherparse::{
 use narrows::plan::Plan;
 use narrows_proto::cc::Ecn;
 use narrows_proto::cnm::Signal;
+use narrows_proto::stream::{AccurateEcn, CeCount};
 use narrows_proto::units::Bytes;
 use narrows_sim::observe::{Control, PacketKind, StopFrame};
 use narrows_sim::traffic::Transport;
@@ -140,8 +141,8 @@ impl Frames {
         let above = |framing: Bytes| u64::from(packet.size).saturating_sub(tag + framing.get());
         let (framing, protocol, headers, payload) = match &group.transport {
             Transport::Stream { params, cc } => {
-                let ect = cc.ecn() != Ecn::Off;
-                let (headers, payload) = tcp(packet, flow, params, ect, above(params.framing));
+                let ecn = params.ecn(cc);
+                let (headers, payload) = tcp(packet, flow, params, ecn, above(params.framing));
                 (params.framing, IpNumber::TCP, headers, payload)
             }
             Transport::Rdma { params, cc } => {
@@ -266,7 +267,7 @@ fn tcp(
     packet: &Packet,
     flow: FlowId,
     params: &narrows_proto::stream::Params,
-    ecn: bool,
+    ecn: Ecn,
     size: u64,
 ) -> (Vec<u8>, u64) {
     let (ours, theirs) = ports(flow, packet.incarnation);
@@ -290,8 +291,11 @@ fn tcp(
             header.syn = true;
             header.ack = packet.kind == PacketKind::SynAck;
             header.acknowledgment_number = u32::from(header.ack);
-            header.ece = ecn;
-            header.cwr = ecn && packet.kind == PacketKind::Syn;
+            let of_syn = packet.kind == PacketKind::Syn;
+            header.ece = ecn != Ecn::Off && (of_syn || ecn != Ecn::Counted);
+            header.cwr = ecn != Ecn::Off && (of_syn || ecn == Ecn::Counted);
+            // AE, CWR, ECE: 111 asks for counts, 010 agrees (RFC 9768 §3.1.1).
+            header.ns = ecn == Ecn::Counted && of_syn;
             let mss = params.mss().get().min(u16::MAX.into()) as u16;
             options = vec![
                 TcpOptionElement::MaximumSegmentSize(mss),
@@ -305,6 +309,9 @@ fn tcp(
             header.sequence_number = 1;
             header.acknowledgment_number = number(packet.seq);
             header.ece = packet.echoes_mark;
+            if let Some(ace) = packet.ace {
+                [header.ns, header.cwr, header.ece] = [4, 2, 1].map(|bit| ace & bit > 0);
+            }
             let mut blocks = packet.sacks.iter().map(|block| (number(block.start), number(block.end)));
             if let Some(first) = blocks.next() {
                 let rest = std::array::from_fn(|_| blocks.next());
@@ -324,7 +331,12 @@ fn tcp(
     if matches!(packet.kind, PacketKind::Ack | PacketKind::SynAck) {
         std::mem::swap(&mut header.source_port, &mut header.destination_port);
     }
-    header.options = padded(&options, params.headers.get().saturating_sub(40));
+    // The option of counts: its bytes are not known here.
+    let sacks = packet.sacks.len() as u64;
+    let sacks = if sacks > 0 { 4 + 8 * sacks } else { 0 };
+    let exact = packet.ace.is_some() && params.accurate_ecn != Some(AccurateEcn::Ace);
+    let counts = if exact { CeCount::Exact(0).options(sacks) - sacks } else { 0 };
+    header.options = padded(&options, params.headers.get().saturating_sub(40) + counts);
     (header.to_bytes().to_vec(), payload)
 }
 

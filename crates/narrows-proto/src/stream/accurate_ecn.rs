@@ -1,0 +1,279 @@
+//! Accurate ECN feedback: acknowledgments count the packets that arrived marked.
+//!
+//! ```text
+//! Count    packets that arrived marked (CE), repetitions included             RFC 9768 §3.2.1
+//! ACE      the last three bits of 5 + count, in every acknowledgment           §3.2.2
+//! Waiting  none for the first marked packet after one without a mark,          §3.2.2.5.1
+//!          nor once two marked packets are not acknowledged
+//! Reading  of an acknowledgment that delivers 8 packets or more: as many       §3.2.2.5.2
+//!          marks as ACE and the packets allow
+//! ```
+//! An exact count stands for the option of byte counters, which tells as much: it adds 8 B to an acknowledgment, unless three blocks
+//! leave no room (they go first), where the count arrives all the same.
+//!
+//! Differs from RFC 9768: there is no negotiation, neither counts of bytes nor of other codepoints, and an acknowledgment of 8 packets
+//! is read as if many marks were likely, whatever came before.
+
+use crate::cc::{Config, Ecn};
+use crate::units::Bytes;
+
+use super::params::Params;
+
+/// Form in which acknowledgments count marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
+#[schemars(rename = "AccurateEcn")]
+pub enum AccurateEcn {
+    /// The whole count, as the option of accurate ECN feedback has it; 8 B more of an acknowledgment.
+    #[serde(rename = "count")]
+    Count,
+    /// Three bits of it, the field ACE of the header: after lost or thinned acknowledgments the sender guesses.
+    #[serde(rename = "ace")]
+    Ace,
+}
+
+/// The count that an acknowledgment carries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CeCount {
+    /// It carries none.
+    #[default]
+    None,
+    /// Marked packets since the flow began, modulo 2^32.
+    Exact(u32),
+    /// Its last three bits, from 5 on.
+    Ace(u8),
+}
+
+/// Bytes of the option in an acknowledgment, with padding.
+const OPTION: u64 = 8;
+
+/// Options besides the time stamps have so many bytes of the header at most.
+const ROOM: u64 = 28;
+
+/// ACE before the first mark.
+const FIRST: u32 = 5;
+
+impl CeCount {
+    pub(super) fn of(form: AccurateEcn, packets: u32) -> Self {
+        match form {
+            AccurateEcn::Count => Self::Exact(packets),
+            AccurateEcn::Ace => Self::Ace(ace(packets)),
+        }
+    }
+
+    /// Size of the options of an acknowledgment that has others of `size`.
+    pub fn options(self, size: u64) -> u64 {
+        if matches!(self, Self::Exact(_)) { (size + OPTION).min(size.max(ROOM)) } else { size }
+    }
+
+    /// The field ACE; none if it carries no count.
+    pub fn ace(self) -> Option<u8> {
+        match self {
+            Self::None => None,
+            Self::Exact(packets) => Some(ace(packets)),
+            Self::Ace(bits) => Some(bits),
+        }
+    }
+
+    /// Marks beyond `known` of an acknowledgment that delivers so many packets.
+    fn beyond(self, known: u32, delivered: u32) -> u32 {
+        match self {
+            // One that was overtaken has counted fewer.
+            Self::Exact(packets) => u32::try_from(packets.wrapping_sub(known) as i32).unwrap_or(0),
+            // Without anything delivered it may have been overtaken.
+            Self::Ace(bits) if delivered > 0 => {
+                let least = u32::from(bits).wrapping_sub(u32::from(ace(known))) % 8;
+                least + delivered.saturating_sub(least) / 8 * 8
+            }
+            Self::None | Self::Ace(_) => 0,
+        }
+    }
+}
+
+fn ace(packets: u32) -> u8 {
+    (packets.wrapping_add(FIRST) % 8) as u8
+}
+
+/// Marked packets as a receiver counts them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counter {
+    packets: u32,
+    /// The count of the last acknowledgment.
+    reported: u32,
+}
+
+impl Counter {
+    pub(super) fn add(&mut self, packets: u32) {
+        self.packets = self.packets.wrapping_add(packets);
+    }
+
+    /// Marks that no acknowledgment has reported.
+    pub(super) fn unreported(&self) -> u32 {
+        self.packets.wrapping_sub(self.reported)
+    }
+
+    pub(super) fn report(&mut self, form: AccurateEcn) -> CeCount {
+        self.reported = self.packets;
+        CeCount::of(form, self.packets)
+    }
+}
+
+/// Marks as a sender reads them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Known {
+    packets: u32,
+    /// Marked payload that the controller has not received.
+    owed: Bytes,
+}
+
+impl Known {
+    /// An acknowledgment delivers `acked` bytes in segments of `mss`. Returns the marked part of them: no more than all.
+    pub(super) fn on_ack(&mut self, count: CeCount, acked: Bytes, mss: Bytes) -> Bytes {
+        let delivered = u32::try_from(acked.get().div_ceil(mss.get())).unwrap_or(u32::MAX);
+        let more = count.beyond(self.packets, delivered);
+        self.packets = self.packets.wrapping_add(more);
+        self.owed = self.owed.saturating_add(mss.saturating_mul(more.into()));
+        let marked = self.owed.min(acked);
+        self.owed -= marked;
+        marked
+    }
+}
+
+impl Params {
+    /// Use of marks by connections with this control.
+    pub fn ecn(&self, cc: &Config) -> Ecn {
+        match cc.ecn() {
+            Ecn::Accurate if self.accurate_ecn.is_some() => Ecn::Counted,
+            other => other,
+        }
+    }
+
+    /// Packets of data that may be marked say ECT(1).
+    pub fn says_l4s(&self, cc: &Config) -> bool {
+        self.l4s || cc.is_l4s()
+    }
+
+    /// With bursts no longer than the control allows.
+    pub fn under(&self, cc: &Config) -> Self {
+        let mut params = self.clone();
+        if let (Some(segmentation), Some(within)) = (&mut params.segmentation, cc.burst()) {
+            segmentation.within = segmentation.within.min(within);
+            segmentation.least = 1;
+            segmentation.rtt_term = false;
+        }
+        params
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Receiver, Segment, Segmentation};
+    use super::*;
+    use crate::cc::parts::SplitMix;
+    use crate::units::{Span, Time};
+
+    const MSS: Bytes = Bytes::new(1000);
+
+    /// Marked packets of 10 000 at random, and as many as a sender learns of from acknowledgments of which `loses` are lost.
+    fn counted(form: AccurateEcn, p: f64, ack_every: u64, loses: impl Fn(u64) -> bool) -> [u64; 2] {
+        let params = Params { accurate_ecn: Some(form), ack_every, ..Params::default() };
+        let (mut random, mut receiver) = (SplitMix::new(3), Receiver::new(Ecn::Counted));
+        let (mut known, mut edge, mut acks) = (Known::default(), 0, 0);
+        let [mut truth, mut learned] = [0, 0];
+        for number in 0..10_000 {
+            let ce = random.uniform() < p;
+            truth += u64::from(ce);
+            let segment =
+                Segment { seq: number * 1000, len: 1000, ce, fin: number == 9_999, ..Segment::default() };
+            receiver.on_segment(&params, Time::ZERO, &segment, |frame| {
+                acks += 1;
+                if !loses(acks) || segment.fin {
+                    learned += known.on_ack(frame.ce, Bytes::new(frame.ack - edge), MSS).get() / 1000;
+                    edge = frame.ack;
+                }
+            });
+        }
+        [truth, learned]
+    }
+
+    #[test]
+    fn lost_acknowledgments_hide_no_mark() {
+        for form in [AccurateEcn::Count, AccurateEcn::Ace] {
+            for p in [0.01, 0.1, 0.5] {
+                let [truth, learned] = counted(form, p, 2, |ack| ack % 8 == 0);
+                assert_eq!(truth, learned, "{form:?}, p = {p}");
+            }
+        }
+    }
+
+    #[test]
+    fn thinned_to_one_of_eight_three_bits_tell_of_marks_that_were_none() {
+        // One of eight acknowledgments covers some 16 packets, of which one is marked: nine could be.
+        let [truth, learned] = counted(AccurateEcn::Count, 0.05, 2, |ack| ack % 8 > 0);
+        assert_eq!(truth, learned);
+        let [truth, learned] = counted(AccurateEcn::Ace, 0.05, 2, |ack| ack % 8 > 0);
+        assert!(learned > 5 * truth, "{learned} of {truth}");
+    }
+
+    #[test]
+    fn the_first_mark_is_acknowledged_at_once_and_then_every_second() {
+        let params = Params { ack_every: 100, ..Params::default() };
+        let mut receiver = Receiver::new(Ecn::Counted);
+        let mut acks = Vec::new();
+        for (number, ce) in (0..).zip([false, false, true, true, true, true, false, true]) {
+            let segment = Segment { seq: number * 1000, len: 1000, ce, ..Segment::default() };
+            receiver
+                .on_segment(&params, Time::ZERO, &segment, |frame| acks.push((frame.ack / 1000, frame.ce)));
+        }
+        assert_eq!(acks, [(3, 1), (5, 3), (8, 5)].map(|(ack, marks)| (ack, CeCount::Exact(marks))));
+    }
+
+    #[test]
+    fn an_acknowledgment_of_many_packets_is_read_as_the_most_marks_that_fit() {
+        // ACE was 5 and is 2: 5 marks or 13 of 20 packets.
+        assert_eq!(CeCount::Ace(2).beyond(0, 20), 13);
+        assert_eq!(CeCount::Ace(2).beyond(0, 7), 5);
+        assert_eq!(CeCount::Exact(5).beyond(0, 20), 5);
+    }
+
+    #[test]
+    fn an_acknowledgment_that_was_overtaken_says_nothing() {
+        assert_eq!(CeCount::Exact(5).beyond(6, 0), 0);
+        assert_eq!(CeCount::Ace(ace(5)).beyond(6, 0), 0);
+    }
+
+    #[test]
+    fn marks_of_what_delivers_nothing_are_paid_with_what_does() {
+        let mut known = Known::default();
+        assert_eq!(known.on_ack(CeCount::Exact(3), Bytes::ZERO, MSS), Bytes::ZERO);
+        assert_eq!(known.on_ack(CeCount::Exact(3), MSS * 2, MSS), MSS * 2);
+        assert_eq!(known.on_ack(CeCount::Exact(3), MSS * 2, MSS), MSS);
+    }
+
+    #[test]
+    fn the_count_goes_on_beyond_its_last_value() {
+        assert_eq!(CeCount::Exact(1).beyond(u32::MAX, 2), 2);
+        assert_eq!([0, 2, 3].map(ace), [5, 7, 0]);
+    }
+
+    #[test]
+    fn no_other_control_says_ect_1_by_itself() {
+        let params = Params::default();
+        let says = |cc: &Config| params.says_l4s(cc) && cc.ecn() != Ecn::Off;
+        let named: Vec<_> = Config::all().into_iter().filter(says).map(|cc| cc.name()).collect();
+        assert_eq!(named, ["prague"]);
+    }
+
+    #[test]
+    fn bursts_are_as_short_as_the_control_allows() {
+        let params = Params { segmentation: Some(Segmentation::default()), ..Params::default() };
+        let of = |cc: Config| params.under(&cc).segmentation.map(|bursts| (bursts.within, bursts.least));
+        assert_eq!(of(Config::Prague(Default::default())), Some((Span::from_us(244), 1)));
+        assert_eq!(of(Config::Cubic(Default::default())), Some((Span::from_ms(1), 2)));
+    }
+
+    #[test]
+    fn three_blocks_leave_no_room_for_the_option() {
+        assert_eq!([0, 12, 20, 28].map(|size| CeCount::Exact(0).options(size)), [8, 20, 28, 28]);
+        assert_eq!(CeCount::Ace(0).options(12), 12);
+    }
+}

@@ -1,0 +1,162 @@
+//! Test cases of the BBR draft: stays in the states of the control, read off the table `state`. Everything else is in the folder
+//! `repro/bbr3-cases`.
+
+use std::collections::BTreeSet;
+
+use narrows_proto::units::Time;
+use narrows_sim::observe::StateRow;
+
+use super::{Measured, Model};
+use crate::results::Results;
+use crate::statistics::mean;
+
+pub(super) const MODELS: &[Model] = &[Model {
+    name: "bbr3-cases.states",
+    quantities: &[
+        "startup_ms",
+        "drains",
+        "drain_gain",
+        "drain_rtts",
+        "down_gain",
+        "down_to_cruise_percent",
+        "down_to_refill_percent",
+        "refill_rtts",
+        "ups",
+        "up_gain",
+        "up_rtts",
+        "cruise_gain",
+        "cycle_s",
+        "probe_rtts",
+        "probe_rtt_gain",
+        "probe_rtt_ms",
+        "probe_rtt_every_s",
+        "startup_again_percent",
+        "bandwidth_mbps",
+        "short_mbps",
+        "long_kb",
+        "longs",
+    ],
+    series: &[],
+    measure: states,
+}];
+
+/// A stay in a state.
+#[derive(Clone, Debug, Default)]
+struct Stay {
+    mode: &'static str,
+    from: Time,
+    /// When the next one began; none of the last.
+    until: Option<Time>,
+    pacing_gain: Option<f64>,
+    cwnd_gain: Option<f64>,
+}
+
+impl Stay {
+    fn seconds(&self) -> Option<f64> {
+        Some((self.until? - self.from).as_secs_f64())
+    }
+}
+
+/// All stays of the first flow, in order. At a time the control reports its mode before its gains.
+fn stays(rows: &[StateRow]) -> Vec<Stay> {
+    let mut all: Vec<Stay> = Vec::new();
+    let Some(flow) = rows.first().map(|row| row.flow) else { return all };
+    for row in rows.iter().filter(|row| row.flow == flow) {
+        if let ("mode", Some(mode)) = (row.name, row.value.word()) {
+            if all.last().is_some_and(|last| last.mode == mode) {
+                continue;
+            }
+            if let Some(last) = all.last_mut() {
+                last.until = Some(row.at);
+            }
+            all.push(Stay { mode, from: row.at, ..Stay::default() });
+        }
+        let Some(last) = all.last_mut() else { continue };
+        match row.name {
+            "pacing_gain" => last.pacing_gain = row.value.number(),
+            "cwnd_gain" => last.cwnd_gain = row.value.number(),
+            _ => {}
+        }
+    }
+    all
+}
+
+fn states(results: &Results) -> Measured {
+    let mut measured = Measured::default();
+    let rows = results.state.as_deref().unwrap_or_default();
+    let stays = stays(rows);
+    let of = |mode: &'static str| stays.iter().filter(move |stay| stay.mode == mode);
+    let longest = |mode| of(mode).filter_map(Stay::seconds).reduce(f64::max);
+    let shortest = |mode| of(mode).filter_map(Stay::seconds).reduce(f64::min);
+    let gain = |mode| mean(&of(mode).filter_map(|stay| stay.pacing_gain).collect::<Vec<_>>());
+    let every = |mode| {
+        let begins: Vec<_> = of(mode).map(|stay| stay.from).collect();
+        mean(&begins.windows(2).map(|pair| (pair[1] - pair[0]).as_secs_f64()).collect::<Vec<_>>())
+    };
+    // The part of the stays in one mode that another follows, but for those that ProbeRTT ends.
+    let followed = |first: &str, then: &str| {
+        let others = |pair: &&[Stay]| pair[0].mode == first && pair[1].mode != "probe_rtt";
+        let next: Vec<_> = stays.windows(2).filter(others).collect();
+        mean(&next.iter().map(|pair| if pair[1].mode == then { 100.0 } else { 0.0 }).collect::<Vec<_>>())
+    };
+    let numbers = |name: &'static str| {
+        rows.iter().filter(move |row| row.name == name).filter_map(|row| row.value.number())
+    };
+    let last = |name| numbers(name).next_back();
+    let min_rtt = numbers("min_rtt_ps").reduce(f64::min).map(|ps| ps / 1e12);
+    let in_rtts = |seconds: Option<f64>| Some(seconds? / min_rtt?);
+    let again = stays.windows(3).filter(|three| three[0].mode == "startup" && three[1].mode == "probe_rtt");
+    let again: Vec<_> = again.map(|three| if three[2].mode == "startup" { 100.0 } else { 0.0 }).collect();
+
+    let count = |mode| of(mode).count() as f64;
+    measured.quantity("startup_ms", of("startup").find_map(Stay::seconds).map(|seconds| seconds * 1e3));
+    measured.quantity("drains", count("drain"));
+    measured.quantity("drain_gain", gain("drain"));
+    measured.quantity("drain_rtts", in_rtts(longest("drain")));
+    measured.quantity("down_gain", gain("down"));
+    measured.quantity("down_to_cruise_percent", followed("down", "cruise"));
+    measured.quantity("down_to_refill_percent", followed("down", "refill"));
+    measured.quantity("refill_rtts", in_rtts(longest("refill")));
+    measured.quantity("ups", count("up"));
+    measured.quantity("up_gain", gain("up"));
+    measured.quantity("up_rtts", in_rtts(longest("up")));
+    measured.quantity("cruise_gain", gain("cruise"));
+    measured.quantity("cycle_s", every("refill"));
+    measured.quantity("probe_rtts", count("probe_rtt"));
+    measured.quantity(
+        "probe_rtt_gain",
+        mean(&of("probe_rtt").filter_map(|stay| stay.cwnd_gain).collect::<Vec<_>>()),
+    );
+    measured.quantity("probe_rtt_ms", shortest("probe_rtt").map(|seconds| seconds * 1e3));
+    measured.quantity("probe_rtt_every_s", every("probe_rtt"));
+    measured.quantity("startup_again_percent", mean(&again));
+    measured.quantity("bandwidth_mbps", last("bandwidth_bps").map(|rate| rate / 1e6));
+    measured.quantity("short_mbps", numbers("bw_short_bps").reduce(f64::min).map(|rate| rate / 1e6));
+    measured.quantity("long_kb", last("inflight_long_bytes").map(|bytes| bytes / 1e3));
+    let longs: BTreeSet<_> = numbers("inflight_long_bytes").map(f64::to_bits).collect();
+    measured.quantity("longs", longs.len() as f64);
+    measured
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use narrows_proto::cc::Inside;
+    use narrows_proto::units::Span;
+
+    #[test]
+    fn a_stay_lasts_until_another_mode_is_reported() {
+        let at = |ms| Time::ZERO + Span::from_ms(ms);
+        let row = |ms, name, value| StateRow { at: at(ms), flow: narrows_sim::FlowId::from(0), name, value };
+        let rows = [
+            row(1, "mode", Inside::Word("startup")),
+            row(1, "pacing_gain", Inside::Number(2.77)),
+            row(5, "mode", Inside::Word("startup")),
+            row(9, "mode", Inside::Word("drain")),
+            row(9, "pacing_gain", Inside::Number(0.5)),
+        ];
+        let stays = stays(&rows);
+        let found: Vec<_> = stays.iter().map(|stay| (stay.mode, stay.seconds(), stay.pacing_gain)).collect();
+        assert_eq!(found, [("startup", Some(0.008), Some(2.77)), ("drain", None, Some(0.5))]);
+    }
+}
