@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use narrows_net::{Executor, Net, Results, Span, Time};
 use quinn::{Endpoint, ServerConfig, TransportConfig};
 
-const SCENARIO: &str = include_str!("two-dc.toml");
+pub(crate) const SCENARIO: &str = include_str!("two-dc.toml");
 
 /// An end of the connection at a host of the scenario.
 fn endpoint(
@@ -48,8 +48,8 @@ async fn receive(
 }
 
 /// Runs it. Returns what arrived, and the results of the simulation.
-pub(crate) fn transfer() -> Result<(Arrivals, Results), Box<dyn Error>> {
-    let net = Net::from_text(SCENARIO, &["dc0/rack0/host0", "dc1/rack0/host0"])?;
+pub(crate) fn transfer(scenario: &str) -> Result<(Arrivals, Results), Box<dyn Error>> {
+    let net = Net::from_text(scenario, &["dc0/rack0/host0", "dc1/rack0/host0"])?;
     let executor = Executor::new(&net);
     let server = endpoint(&executor, "dc1/rack0/host0", Some(tls::server(TransportConfig::default())))?;
     let client = endpoint(&executor, "dc0/rack0/host0", None)?;
@@ -74,7 +74,7 @@ pub(crate) fn report(arrivals: &Arrivals, results: &Results) -> Vec<String> {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let (arrivals, results) = transfer()?;
+    let (arrivals, results) = transfer(SCENARIO)?;
     for line in report(&arrivals, &results) {
         println!("{line}");
     }
