@@ -90,7 +90,7 @@ fn scenario(control: &str, objective: &str) -> String {
     format!("{SCENARIOS}/{control}-{objective}.toml")
 }
 
-/// What a search found, or why the control cannot be searched.
+/// The outcome of a search, or why the control cannot be searched.
 fn search(
     shell: &Shell,
     narrows: &Path,
@@ -123,7 +123,7 @@ fn search(
     }
 }
 
-/// What an earlier start found with as many paths; the command itself would make the worst cases simple once more.
+/// The outcome of an earlier search of as many paths; the command itself would make the worst cases simple once more.
 fn there(shell: &Shell, out: &Path, arguments: &Arguments) -> Result<Option<Value>> {
     let summary = out.join("summary.json");
     if !shell.path_exists(&summary) {
