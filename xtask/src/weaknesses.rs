@@ -65,11 +65,9 @@ pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
     shell.remove_path(SCENARIOS)?;
     shell.create_dir(SCENARIOS)?;
     for (control, objective, found) in &searches {
-        if first(found).is_some() {
-            shell.copy_file(
-                out(control, objective, arguments).join("worst/1.toml"),
-                scenario(control, objective),
-            )?;
+        if let Some((number, _)) = worst(found) {
+            let from = out(control, objective, arguments).join(format!("worst/{}.toml", number + 1));
+            shell.copy_file(from, scenario(control, objective))?;
         }
     }
     shell.write_file(PAGE, page(&searches, &refused, arguments))?;
@@ -92,7 +90,7 @@ fn scenario(control: &str, objective: &str) -> String {
     format!("{SCENARIOS}/{control}-{objective}.toml")
 }
 
-/// What a search found, or why the control cannot be searched.
+/// The outcome of a search, or why the control cannot be searched.
 fn search(
     shell: &Shell,
     narrows: &Path,
@@ -125,7 +123,7 @@ fn search(
     }
 }
 
-/// What an earlier start found with as many paths; the command itself would make the worst cases simple once more.
+/// The outcome of an earlier search of as many paths; the command itself would make the worst cases simple once more.
 fn there(shell: &Shell, out: &Path, arguments: &Arguments) -> Result<Option<Value>> {
     let summary = out.join("summary.json");
     if !shell.path_exists(&summary) {
@@ -143,7 +141,7 @@ fn worst(found: &Value) -> Option<(usize, &Value)> {
         scores.sort_by(f64::total_cmp);
         scores.get(scores.len() / 2).copied().unwrap_or_default()
     };
-    let cases = found["cases"].as_array().into_iter().flatten().enumerate();
+    let cases = found["cases"].as_array().map_or(&[][..], Vec::as_slice).iter().enumerate();
     // Of equals the first, which was worse in the search.
     cases.rev().max_by(|(_, one), (_, other)| median(one).total_cmp(&median(other)))
 }
@@ -165,7 +163,8 @@ fn page(
          `cargo xtask break --evaluations {evaluations} --seed {seed}` with narrows {engine}; do not edit.\n\n\
          The score of a path is the badness of the control less that of the best other control that delivers at least 80 % as much there; both\n\
          are from 0, as good as for somebody who knows the path beforehand, to 1. Shown is the worst path of each search, by the median\n\
-         over five seeds, after it was made simple, with the lowest and highest score with four other seeds. `narrows run` takes the scenarios.\n"
+         over five seeds, after it was made simple, with the lowest and highest score with four other seeds. `narrows run` takes the\n\
+         scenarios. All controls have their default settings, which for DCTCP, GEMINI and Swift are those of a data center.\n"
     );
     for objective in OBJECTIVES {
         let of: Vec<_> = searches.iter().filter(|(_, other, _)| *other == objective).collect();
@@ -187,7 +186,7 @@ fn page(
 }
 
 fn row(control: &str, objective: &str, found: &Value) -> String {
-    let Some(case) = first(found) else {
+    let Some((_, case)) = worst(found) else {
         return format!("| {control} | – | – | – | – | nothing was found |\n");
     };
     let number = |value: &Value| format!("{:.3}", value.as_f64().unwrap_or_default());
@@ -204,10 +203,8 @@ fn row(control: &str, objective: &str, found: &Value) -> String {
     });
     let [score, badness] = ["score", "badness"].map(|key| number(&case[key]));
     let path = case["path"].as_str().unwrap_or_default();
-    let scenario = scenario(control, objective);
-    format!(
-        "| {control} | {score} | {least:.3} to {most:.3} | {badness} | {best} | [{path}](../{scenario}) |\n"
-    )
+    let scenario = format!("weaknesses/{control}-{objective}.toml");
+    format!("| {control} | {score} | {least:.3} to {most:.3} | {badness} | {best} | [{path}]({scenario}) |\n")
 }
 
 #[cfg(test)]

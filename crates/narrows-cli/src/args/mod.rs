@@ -57,7 +57,7 @@ pub(crate) enum Command {
     Sweep(Sweep),
     /// Merge the shards of a sweep
     Merge(Merge),
-    /// Search for paths on which a congestion control does badly and others do not; resumes when restarted
+    /// Search for paths that break a congestion control; resumes when restarted
     Break(Break),
     /// Make a page of results, or one that compares several
     Report(Report),

@@ -11,7 +11,7 @@ use super::span::span;
 pub(crate) struct Break {
     /// The congestion control; see `narrows list controls`
     pub(crate) control: String,
-    /// What to look for: starve (it gets less than its share), fill (it keeps the queue full), lose (it loses what it sends), unfair (its own connections get unequal shares)
+    /// The weakness to look for: starve (it gets less than its share), fill (it keeps the queue full), lose (it loses what it sends), unfair (its own connections get unequal shares)
     #[arg(long, default_value = "starve", value_name = "NAME")]
     pub(crate) objective: String,
     /// Try this many paths

@@ -40,7 +40,7 @@ pub struct Case {
     /// The scenario.
     #[serde(skip)]
     pub text: String,
-    /// What happened over time.
+    /// Rates and the queue over time.
     #[serde(skip)]
     pub curves: Curves,
 }

@@ -67,7 +67,7 @@ impl Control {
         others.chain([&self.name]).map(|name| (*name).to_owned()).collect()
     }
 
-    /// How a queue may be managed.
+    /// Managements that a queue may have.
     pub(super) fn queues(&self) -> &'static [Queue] {
         match self.is_marked {
             // It takes its K from a step threshold.

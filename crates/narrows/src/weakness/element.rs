@@ -1,12 +1,11 @@
-//! What shares or changes a path besides the connections under test: rivals, bursts of datagrams, steps of its rate and its delay.
+//! Parts of a path besides the connections under test, which share or change it: rivals, bursts of datagrams, steps of its rate and its delay.
 
 use std::fmt;
 
 use narrows_proto::cc::parts::SplitMix;
 use serde::{Deserialize, Serialize};
 
-use super::gene::{Gene, rounded};
-use super::path::{Path, RTT};
+use super::gene::{Gene, RTT, rounded};
 
 /// Connections of one rival.
 const FLOWS: u32 = 4;
@@ -110,21 +109,21 @@ impl Element {
         }
     }
 
-    /// Simpler forms of it on a path, the simplest first. It may be one of them.
-    pub(super) fn simpler(&self, path: &Path) -> Vec<Self> {
+    /// Simpler forms of it beside a connection under test with this round-trip time, the simplest first. It may be one of them.
+    pub(super) fn simpler(&self, rtt: u32) -> Vec<Self> {
         match self {
             Self::Rivals(rivals) => {
-                let change = |change: fn(&mut Rivals, &Path)| {
+                let change = |change: fn(&mut Rivals, u32)| {
                     let mut rivals = rivals.clone();
-                    change(&mut rivals, path);
+                    change(&mut rivals, rtt);
                     Self::Rivals(rivals)
                 };
                 vec![
                     change(|rivals, _| rivals.flows = 1),
                     change(|rivals, _| rivals.start = 0),
-                    change(|rivals, path| rivals.rtt = path.tested[0].rtt),
-                    change(|rivals, path| {
-                        if rivals.rtt != path.tested[0].rtt {
+                    change(|rivals, rtt| rivals.rtt = rtt),
+                    change(|rivals, rtt| {
+                        if rivals.rtt != rtt {
                             rivals.rtt = RTT.clamp(rounded(rivals.rtt, 1));
                         }
                     }),
@@ -142,7 +141,7 @@ impl Element {
                     change(|bursts| bursts.off = bursts.on),
                     change(|bursts| bursts.percent = rounded(bursts.percent, 1)),
                     change(|bursts| {
-                        [bursts.on, bursts.off] = [bursts.on, bursts.off].map(|ms| rounded(ms, 1))
+                        [bursts.on, bursts.off] = [bursts.on, bursts.off].map(|ms| rounded(ms, 1));
                     }),
                     change(|bursts| bursts.start = bursts.start / 10 * 10),
                 ]
@@ -187,10 +186,10 @@ impl Element {
         }
     }
 
-    /// What it takes of the link without reacting, kb/s.
-    pub(super) fn taken(&self, path: &Path, ms: u32) -> f64 {
+    /// Rate that it takes of a link of this rate without reacting, kb/s.
+    pub(super) fn taken(&self, rate: u32, ms: u32) -> f64 {
         match self {
-            Self::Bursts(bursts) if bursts.is_on(ms) => bursts.rate(path),
+            Self::Bursts(bursts) if bursts.is_on(ms) => bursts.rate(rate),
             _ => 0.0,
         }
     }
@@ -230,9 +229,9 @@ impl Step {
 }
 
 impl Bursts {
-    /// kb/s, headers included.
-    pub(super) fn rate(&self, path: &Path) -> f64 {
-        f64::from(path.rate) * f64::from(self.percent) / 100.0
+    /// Their rate on a link of this rate, kb/s, headers included.
+    pub(super) fn rate(&self, rate: u32) -> f64 {
+        f64::from(rate) * f64::from(self.percent) / 100.0
     }
 
     fn is_on(&self, ms: u32) -> bool {
@@ -260,13 +259,12 @@ impl fmt::Display for Element {
 
 #[cfg(test)]
 mod tests {
-    use super::super::path::tests::plain;
     use super::*;
 
     #[test]
     fn bursts_come_and_go_from_their_start_on() {
         let bursts = Bursts { percent: 50, on: 100, off: 200, start: 10 };
-        let on = |ms| Element::Bursts(bursts.clone()).taken(&plain(), ms) > 0.0;
+        let on = |ms| Element::Bursts(bursts.clone()).taken(10_000, ms) > 0.0;
         assert_eq!([999, 1_000, 1_099, 1_100, 1_299, 1_300].map(on), [false, true, true, false, false, true]);
     }
 
@@ -275,8 +273,8 @@ mod tests {
         let (controls, mut random) = (["cubic".to_owned()], SplitMix::new(1));
         for _ in 0..200 {
             let element = Element::draw(&controls, &mut random);
-            for (number, simple) in element.simpler(&plain()).into_iter().enumerate() {
-                assert_eq!(simple.simpler(&plain())[number], simple, "of {element}");
+            for (number, simple) in element.simpler(40).into_iter().enumerate() {
+                assert_eq!(simple.simpler(40)[number], simple, "of {element}");
             }
         }
     }

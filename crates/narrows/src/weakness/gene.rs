@@ -10,6 +10,9 @@ pub(super) struct Gene {
     pub(super) most: u32,
 }
 
+/// Round-trip times without queues, milliseconds.
+pub(super) const RTT: Gene = Gene::new(10, 200);
+
 /// One step of a variation changes a number by up to this factor.
 const FACTOR: f64 = 3.0;
 /// Digits of a number that is drawn or varied.

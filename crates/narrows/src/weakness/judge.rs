@@ -1,4 +1,4 @@
-//! How good a path is as an example of a weakness: the badness of the control on it, less that of the best reference in its place.
+//! The score of a path as an example of a weakness: the badness of the control on it, less that of the best reference in its place.
 //!
 //! Badness is measured against what is possible for somebody who knows the path beforehand. That is more than any control reaches on
 //! some paths, so the least badness of the references that deliver is taken off: what is left can be done better, and somebody does.

@@ -1,4 +1,4 @@
-//! What is taken of a run.
+//! Measurements of a run.
 
 use narrows_proto::units::Time;
 
@@ -11,7 +11,7 @@ pub(super) const INTERVAL: u32 = 10;
 /// Number of the bottleneck among the links of a scenario: it is the first.
 pub(super) const BOTTLENECK: usize = 0;
 
-/// What is taken of a run on a path.
+/// Measurements of a run on a path.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Measured {
     /// Goodput in the measured time of each connection under test, bit/s.

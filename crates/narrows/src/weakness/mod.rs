@@ -3,11 +3,12 @@
 //! A [path](path) has one bottleneck over one switch: its rate, round-trip time, buffer, losses and queue, rivals, and bursts. Of each
 //! the [judge] takes how badly the control does ([objective]), less how badly the best of some other controls does in its place. A
 //! [population] of paths is varied in generations. The worst are made [simple](shrink) and written as scenarios ([written]), with a page.
-//! What is done is kept in a folder ([store]), so that a search resumes.
+//! Generations are kept in a folder ([store]), so that a search resumes.
 
 mod case;
 mod control;
 mod element;
+mod found;
 mod gene;
 mod judge;
 mod measured;
@@ -23,5 +24,6 @@ mod written;
 
 pub use case::{Case, Curves, Reference};
 pub use control::Control;
+pub use found::Found;
 pub use objective::Objective;
-pub use search::{Found, Progress, Request, search};
+pub use search::{Progress, Request, search};

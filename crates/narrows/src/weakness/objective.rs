@@ -1,4 +1,4 @@
-//! What a search looks for, and how bad a run is.
+//! Weaknesses that a search looks for, and how bad a run is.
 
 use std::ops::RangeInclusive;
 
@@ -6,7 +6,7 @@ use super::measured::Measured;
 use crate::diagnostic::{Checked, Code, Diagnostic};
 use crate::statistics::jain;
 
-/// What a search looks for. Each is a number from 0, which a control that knows the path beforehand reaches, to 1.
+/// A weakness that a search looks for. Each is a number from 0, which a control that knows the path beforehand reaches, to 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Objective {
     /// 1 − goodput / equal share of what bursts and losses leave.
@@ -78,7 +78,7 @@ impl Objective {
         self == Self::Fill
     }
 
-    /// How bad a run is on a path of this [share](super::path::Path::share), in millionths.
+    /// Badness of a run on a path of this [share](super::path::Path::share), in millionths.
     pub(super) fn badness(self, share: f64, run: &Measured) -> u32 {
         let badness = match self {
             Self::Starve => 1.0 - run.mean_goodput() / share.max(1.0),

@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::case::{Case, Curves};
+use super::found::Found;
 use super::objective::Objective;
-use super::search::Found;
 use crate::report::fill_page;
 
 /// Data that the page is drawn from.

@@ -20,8 +20,6 @@ const SMALLEST_BUFFER: u64 = 6_200;
 pub(super) const RATE: Gene = Gene::new(1_000, 50_000);
 /// At least that of the bottleneck where queues are managed, kb/s: their targets of 5 ms are two packet times there.
 pub(super) const MANAGED_RATE: u32 = 5_000;
-/// Round-trip times without queues, milliseconds.
-pub(super) const RTT: Gene = Gene::new(10, 200);
 /// Buffers, hundredths of the bandwidth-delay product.
 pub(super) const BUFFER: Gene = Gene::new(10, 1_600);
 /// Packets of 100 000 that are lost at random.
@@ -118,7 +116,7 @@ impl Path {
         let kept = 1.0 - f64::from(self.loss) / 100_000.0;
         let rates = self.steps(Element::as_rate);
         let at = |ms: u32| {
-            let taken: f64 = self.elements.iter().map(|element| element.taken(self, ms)).sum();
+            let taken: f64 = self.elements.iter().map(|element| element.taken(self.rate, ms)).sum();
             let others: u32 = self.elements.iter().map(|element| element.connections(ms)).sum();
             (self.rate_after(&rates, ms) - taken).max(0.0) / f64::from(others + self.tested.len() as u32)
         };

@@ -7,14 +7,15 @@ use std::sync::atomic::Ordering;
 use narrows_proto::units::{BitRate, Span};
 use rayon::ThreadPool;
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
-use serde::Serialize;
 
-use super::case::{Case, examine};
+use super::case::examine;
 use super::control::Control;
+use super::found::Found;
+use super::gene::RTT;
 use super::judge::{GoesOn, Halt, Judge};
 use super::objective::Objective;
 use super::page::page;
-use super::path::{Path, RATE, RTT};
+use super::path::{Path, RATE};
 use super::population::{CHILDREN, Candidate, Generation, Population};
 use super::shrink::KEPT;
 use super::space::Space;
@@ -28,12 +29,12 @@ const EXAMINED: usize = 5;
 /// A case with a lower score is none, millionths.
 const LEAST: u32 = 10_000;
 
-/// What to search.
+/// A search to make.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The control.
     pub control: Control,
-    /// What is looked for.
+    /// The weakness that is looked for.
     pub objective: Objective,
     /// Seed of the search and of all runs.
     pub seed: u64,
@@ -56,31 +57,6 @@ pub struct Progress {
     pub best: f64,
     /// The generation was there before.
     pub is_old: bool,
-}
-
-/// Outcome of a search.
-#[derive(Clone, Debug, Serialize)]
-pub struct Found {
-    /// The engine.
-    pub engine: &'static str,
-    /// The control.
-    pub control: &'static str,
-    /// What was looked for.
-    pub objective: &'static str,
-    /// Its meaning.
-    pub meaning: &'static str,
-    /// The seed.
-    pub seed: u64,
-    /// Paths that were tried.
-    pub evaluations: u32,
-    /// Runs that this took, references included.
-    pub runs: u64,
-    /// Percent of a score that stays while a path is made simple.
-    pub kept: u32,
-    /// The best score after each generation.
-    pub curve: Vec<f64>,
-    /// The worst cases, the worst first.
-    pub cases: Vec<Case>,
 }
 
 impl Request {

@@ -64,7 +64,7 @@ fn simpler(path: &Path, space: &Space) -> Vec<Path> {
         add(&|path| path.tested[number].rtt = path.tested[0].rtt);
     }
     for (number, element) in path.elements.iter().enumerate() {
-        for simple in element.simpler(path) {
+        for simple in element.simpler(path.tested[0].rtt) {
             add(&|path| path.elements[number] = simple.clone());
         }
     }

@@ -6,8 +6,8 @@ use narrows_proto::cc::parts::SplitMix;
 
 use super::control::Control;
 use super::element::Element;
-use super::gene::Gene;
-use super::path::{BUFFER, Flow, LATEST, LOSS, MANAGED_RATE, Path, Queue, RATE, RTT, THRESHOLD};
+use super::gene::{Gene, RTT};
+use super::path::{BUFFER, Flow, LATEST, LOSS, MANAGED_RATE, Path, Queue, RATE, THRESHOLD};
 
 /// Most elements of a path.
 const ELEMENTS: usize = 3;

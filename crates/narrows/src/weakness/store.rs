@@ -27,7 +27,7 @@ const GENERATIONS: &str = "generations.jsonl";
 /// Where the scenarios of worst cases are.
 const WORST: &str = "worst";
 
-/// What is searched. Two searches with the same have the same generations.
+/// Identity of a search. Two searches with the same have the same generations.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Manifest {

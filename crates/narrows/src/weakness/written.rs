@@ -13,7 +13,7 @@ const DELAY_MS: f64 = 1.0;
 /// Rate of all other links.
 const ACCESS: &str = "1 Gb/s";
 
-/// What a scenario records.
+/// Records that a scenario asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Record {
     Nothing,
@@ -68,7 +68,7 @@ pub(super) fn scenario(
             Element::Bursts(bursts) => {
                 let name = format!("bursts{}", number + 1);
                 host(&name, path.tested[0].rtt);
-                let (on, off, rate) = (bursts.on, bursts.off, bursts.rate(path).round());
+                let (on, off, rate) = (bursts.on, bursts.off, bursts.rate(path.rate).round());
                 let pattern = format!(
                     "{{ on_off = {{ rate = \"{rate} kb/s\", on = {{ constant = \"{on} ms\" }}, off = {{ constant = \"{off} ms\" }}, pairs = [[\"{name}\", \"receiver\"]] }} }}"
                 );
