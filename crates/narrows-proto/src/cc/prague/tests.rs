@@ -17,9 +17,9 @@ struct Flow {
 }
 
 impl Flow {
-    fn new(params: Params, rtt: Span) -> Self {
+    fn new(params: &Params, rtt: Span) -> Self {
         let (now, delivered) = (Time::ZERO, Bytes::ZERO);
-        Self { scalable: prague(&params), rtt, now, delivered, random: SplitMix::new(7) }
+        Self { scalable: prague(params), rtt, now, delivered, random: SplitMix::new(7) }
     }
 
     fn window(&self) -> f64 {
@@ -64,7 +64,7 @@ impl Flow {
 
 #[test]
 fn the_first_mark_halves_the_window_and_ends_slow_start() {
-    let mut flow = Flow::new(Params::default(), Span::from_ms(10));
+    let mut flow = Flow::new(&Params::default(), Span::from_ms(10));
     (0..30).for_each(|_| flow.ack(false));
     assert_eq!(flow.window(), 40.0);
     flow.ack(true);
@@ -76,7 +76,7 @@ fn the_first_mark_halves_the_window_and_ends_slow_start() {
 #[test]
 fn one_reduction_per_virtual_round_trip_however_many_marks() {
     let params = Params { initial_alpha: 1.0, transition: 0, gain: 1e-9, ..Params::default() };
-    let mut flow = Flow::new(params, Span::from_ms(5));
+    let mut flow = Flow::new(&params, Span::from_ms(5));
     flow.scalable.ssthresh = 10.0;
     flow.scalable.window = 100.0;
     flow.scalable.cwnd = 100.0;
@@ -101,7 +101,7 @@ fn law(p: f64) -> f64 {
 fn marks_at_random_hold_the_rate_that_the_law_says() {
     // ±3 %: 200 s have 8000 virtual round trips; the mean of a law for means.
     for (rtt, p) in [(5, 0.01), (25, 0.01), (25, 0.1), (5, 0.1), (100, 0.02), (1, 0.3)] {
-        let mut flow = Flow::new(Params::default(), Span::from_ms(rtt));
+        let mut flow = Flow::new(&Params::default(), Span::from_ms(rtt));
         flow.scalable.ssthresh = 10.0;
         flow.rate(p, 30);
         let found = flow.rate(p, 200) * (rtt.max(25) as f64 / 1000.0) * p;
@@ -132,7 +132,7 @@ fn alpha_follows_a_change_of_the_marked_part_by_a_sixteenth_per_update() {
 #[test]
 fn a_window_of_a_part_of_a_packet_is_paced() {
     // Half of the packets are marked: 2.7 packets in 25 ms, a ninth of one in a round trip of 1 ms.
-    let mut flow = Flow::new(Params::default(), Span::from_ms(1));
+    let mut flow = Flow::new(&Params::default(), Span::from_ms(1));
     flow.scalable.ssthresh = 2.0;
     flow.rate(0.5, 30);
     let found = flow.rate(0.5, 1000) * 0.025 * 0.5;
@@ -144,7 +144,7 @@ fn a_window_of_a_part_of_a_packet_is_paced() {
 
 #[test]
 fn all_marked_it_sends_at_the_lowest_rate() {
-    let mut flow = Flow::new(Params::default(), Span::from_ms(1));
+    let mut flow = Flow::new(&Params::default(), Span::from_ms(1));
     flow.rate(1.0, 10);
     assert_eq!(flow.scalable.limit().pacing, Some(BitRate::from_bps(100_000).scaled(1.03125)));
 }
@@ -181,7 +181,7 @@ fn without_ecn_it_is_reno() {
 
 #[test]
 fn a_rate_is_kept_up_to_four_packets_and_swings_by_a_thirty_second() {
-    let mut flow = Flow::new(Params::default(), Span::from_ms(1));
+    let mut flow = Flow::new(&Params::default(), Span::from_ms(1));
     flow.scalable.ssthresh = 2.0;
     flow.rate(0.3, 10);
     assert!(flow.scalable.by_rate);
