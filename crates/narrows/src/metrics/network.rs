@@ -137,7 +137,8 @@ impl SegmentSums {
     pub(super) fn of(outline: &Outline<'_>, segment: Segment, segments: &[Segment]) -> Self {
         let is_member = |link: usize| segments[link] == segment;
         let members = || outline.ports.iter().enumerate().filter(|(link, _)| is_member(*link));
-        let sum = |value: fn(&PortCounters) -> u64| members().map(|(_, port)| value(port)).sum::<u64>() as f64;
+        let sum =
+            |value: fn(&PortCounters) -> u64| members().map(|(_, port)| value(port)).sum::<u64>() as f64;
         Self {
             arrived: sum(PortCounters::handled),
             drops: sum(PortCounters::dropped),
@@ -155,7 +156,8 @@ fn utilizations(outline: &Outline<'_>, is_member: impl Fn(usize) -> bool) -> Vec
     }
     let members = outline.ports.iter().enumerate().filter(|(link, _)| is_member(*link));
     let utilization = |(link, port): (usize, &PortCounters)| {
-        port.measured_bytes as f64 * 8.0 / outline.plan.network.capacity(LinkId::from(link), from, from + lasted)
+        port.measured_bytes as f64 * 8.0
+            / outline.plan.network.capacity(LinkId::from(link), from, from + lasted)
     };
     members.map(utilization).collect()
 }
