@@ -36,14 +36,14 @@
       // Between paper and accent, as far from both inks as text needs.
       const [paper, accent] = ["--paper", "--accent"].map((name) => css(name).match(/[0-9a-f]{2}/g).map((part) => parseInt(part, 16)));
       const color = (value) => {
-        const share = 0.5 * (high > low ? ((log ? Math.log(value) : value) - low) / (high - low) : 0);
+        const share = 0.06 + 0.44 * (high > low ? ((log ? Math.log(value) : value) - low) / (high - low) : 0);
         return `background: rgb(${paper.map((part, index) => Math.round(part + share * (accent[index] - part))).join(", ")})`;
       };
       const cell = (found) => {
         if (!found) return element("td", { class: "soft" }, "–");
         const [value, text] = found.values[main] || [null, "–"];
         const large = element(data.is_inside ? "a" : "span", { class: "large", ...(data.is_inside ? { href: place(found.id) } : {}) }, narrow(text));
-        const other = (each, index) => (index === main ? [] : [element("span", {}, `${quantities[index].label} `, element("b", {}, each ? narrow(each[1]) : "–"))]);
+        const other = (each, index) => (index === main ? [] : [element("span", {}, element("span", {}, quantities[index].label), " ", element("b", {}, each ? narrow(each[1]) : "–"))]);
         return element("td", value === null ? {} : { style: color(value) }, element("div", {}, large, ...found.values.flatMap(other)));
       };
       const head = element("tr", {}, element("th", {}, axes.join(" \\ ")), ...columns.map((name) => element("th", {}, name)));

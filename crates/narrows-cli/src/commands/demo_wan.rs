@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use narrows::diagnostic::Checked;
 use narrows::document::Document;
-use narrows::report::{SweepOptions, sweep_matrix};
-use narrows::sweep::{DataSet, Found, Manifest, Report, Store, Sweep};
+use narrows::report::{Cell, SweepOptions, page, sweep_matrix};
+use narrows::results::{Staged, StoredCell};
+use narrows::sweep::{DataSet, Found, Manifest, Report, Sweep, stored_points};
 use narrows::visible::shown_path;
 
 use super::report::{make_report, page_of_cell};
@@ -51,21 +52,25 @@ fn show_matrix(
     as_json: bool,
     report: &Report,
 ) -> Checked<()> {
-    for id in manifest.points.iter().flat_map(|point| &point.cells) {
-        if !page_of_cell(out, id).is_file() {
-            make_report(&[Store::cell_of(out, id)], None, true, SweepOptions::default())?;
+    for StoredCell { name, runs } in stored_points(out)?.into_iter().flatten() {
+        for run in runs {
+            let place = page_of_cell(&run);
+            if !place.is_file() {
+                let cell = Cell::read(&StoredCell { name: name.clone(), runs: vec![run] })?;
+                Staged::file(&place, true)?.write(page(&name, &[cell]))?;
+            }
         }
     }
     let metrics = METRICS.map(str::to_owned).to_vec();
     let matrix = Found::read(out)?.map(|found| sweep_matrix(&found, &metrics)).transpose()?.flatten();
-    let page =
+    let path =
         make_report(&[out.to_owned()], None, true, SweepOptions { metrics, ..SweepOptions::default() })?;
     let Some(matrix) = matrix.filter(|_| !as_json) else {
         return print(manifest, data, out, as_json, report);
     };
     say_part!("{}", show::matrix(&matrix));
     show::doubts(manifest, data).iter().for_each(|line| complain!("{line}"));
-    say!("wrote {}; each cell of its matrix leads to the report of that run", shown_path(&page));
+    say!("wrote {}; each cell of its matrix leads to the report of that run", shown_path(&path));
     Ok(())
 }
 

@@ -65,7 +65,7 @@ fn make(folders: &[PathBuf], path: &Path, replace: bool, choice: SweepOptions) -
         [folder] => match Found::read(folder)? {
             Some(found) => {
                 let is_inside = path.parent() == Some(folder);
-                let has_page = |cell: &Row| page_of_cell(folder, &cell.id).is_file();
+                let has_page = |cell: &Row| page_of_cell(&Store::cell_of(folder, &cell.id)).is_file();
                 let has_pages = is_inside && found.cells.iter().all(has_page);
                 sweep_page(&found, &SweepOptions { is_inside, has_pages, ..choice })?
             }
@@ -76,9 +76,9 @@ fn make(folders: &[PathBuf], path: &Path, replace: bool, choice: SweepOptions) -
     Ok(Staged::file(path, replace)?.write(page)?)
 }
 
-/// Where the page of a cell of a sweep is, if there is one.
-pub(super) fn page_of_cell(folder: &Path, id: &str) -> PathBuf {
-    Store::cell_of(folder, id).join("report.html")
+/// Where the page of a cell of a sweep is, if it has one.
+pub(super) fn page_of_cell(cell: &Path) -> PathBuf {
+    cell.join("report.html")
 }
 
 fn is_chosen(choice: &SweepOptions) -> bool {

@@ -103,7 +103,7 @@ pub(super) const QUEUE_METRICS: [Taken<QueueSums>; 2] = [
         "mean_queue_us",
         "us",
         Over::MeasuredTime,
-        "Mean queueing delay of a byte, at the recorded port where it is longest: bytes that waited, summed over time, divided by bytes sent (Little's law). Of recorded intervals that begin in the measured time.",
+        "Mean queueing delay of a byte, at the recorded port where it is longest: bytes that waited, summed over time, divided by bytes sent (Little's law), in recorded intervals.",
         |of| of.longest_delay.map(|seconds| seconds * 1e6),
     ),
 ];
