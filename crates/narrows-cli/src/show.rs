@@ -1,10 +1,12 @@
 //! Tables and lines for people.
 
 mod events;
+mod matrix;
 pub mod plan;
 mod twin;
 
 pub use self::events::events;
+pub use self::matrix::matrix;
 pub use self::twin::twin;
 use comfy_table::{CellAlignment, Table, presets};
 use narrows::diagnostic::Code;

@@ -4,7 +4,7 @@
   const head = (texts, left) => element("thead", {}, element("tr", {}, ...texts.map((text, column) => element("th", left(column) ? { style: "text-align: left" } : {}, text))));
 
   const header = () => {
-    const places = ["Differences", "Figures", "Table", "Cells", ...(data.scenario ? ["Scenario"] : [])];
+    const places = [...(data.matrix ? ["Matrix"] : []), "Differences", "Figures", "Table", "Cells", ...(data.scenario ? ["Scenario"] : [])];
     const link = (name) => element("li", {}, element("a", { href: `#${name.toLowerCase()}` }, name));
     const axis = ({ name, values, more }) => element("li", {}, element("strong", {}, name), `: ${values.join(", ")}${more ? ` and ${more} more` : ""}`);
     report.append(
@@ -20,6 +20,44 @@
       report.append(element("p", { class: "notes" }, `Not complete: of ${counted(all, "cell")} ${parts.join(" and ")} (`, element("a", { href: "#cells" }, "which"), "). The page shows those that are there."));
     }
     if (data.warnings.length) report.append(element("div", { class: "notes" }, "Warnings of the runs:", element("ul", {}, ...data.warnings.map((warning) => element("li", {}, warning)))));
+  };
+
+  /** Two axes of names: a cell for each pair, in the color of the metric that is chosen. */
+  const matrix = () => {
+    if (!data.matrix) return;
+    const { axes, rows, columns, quantities, cells, legend } = data.matrix;
+    const into = element("div");
+    const choice = element("select", { "aria-label": "Metric", onchange: () => show() }, ...quantities.map(({ label }, index) => element("option", { value: index }, label)));
+    const place = (id) => (data.has_pages ? `cells/${id}/report.html` : `cells/${id}/`);
+    const show = () => {
+      const main = Number(choice.value);
+      const { log, range, meaning } = quantities[main];
+      const [low, high] = (range || [0, 0]).map((value) => (log ? Math.log(value) : value));
+      // Between paper and accent, as far from both inks as text needs.
+      const [paper, accent] = ["--paper", "--accent"].map((name) => css(name).match(/[0-9a-f]{2}/g).map((part) => parseInt(part, 16)));
+      const color = (value) => {
+        const share = 0.06 + 0.44 * (high > low ? ((log ? Math.log(value) : value) - low) / (high - low) : 0);
+        return `background: rgb(${paper.map((part, index) => Math.round(part + share * (accent[index] - part))).join(", ")})`;
+      };
+      const cell = (found) => {
+        if (!found) return element("td", { class: "soft" }, "–");
+        const [value, text] = found.values[main] || [null, "–"];
+        const large = element(data.is_inside ? "a" : "span", { class: "large", ...(data.is_inside ? { href: place(found.id) } : {}) }, narrow(text));
+        const other = (each, index) => (index === main ? [] : [element("span", {}, element("span", {}, quantities[index].label), " ", element("b", {}, each ? narrow(each[1]) : "–"))]);
+        return element("td", value === null ? {} : { style: color(value) }, element("div", {}, large, ...found.values.flatMap(other)));
+      };
+      const head = element("tr", {}, element("th", {}, axes.join(" \\ ")), ...columns.map((name) => element("th", {}, name)));
+      const body = rows.map((name, row) => element("tr", {}, element("td", {}, name), ...cells[row].map(cell)));
+      const table = cards(element("table", { class: "matrix" }, element("thead", {}, head), element("tbody", {}, ...body)));
+      const key = range ? [element("ul", { class: "key" }, ...range.map((value) => element("li", {}, element("i", { style: color(value) }), number(value))), ...(log ? [element("li", {}, "logarithmic")] : []))] : [];
+      into.replaceChildren(soft(meaning), ...key, element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Matrix" }, table));
+    };
+    const csv = () => csvText([[...axes, ...quantities.map(({ label }) => label)], ...rows.flatMap((row, index) =>
+      columns.map((column, number) => [row, column, ...quantities.map((_, metric) => cells[index][number]?.values[metric]?.[0])]))]);
+    section("Matrix", element("div", { class: "tools" }, element("label", {}, "Large, and as the color: ", choice)), into, saves("Matrix", { csv: ["text/csv", csv] }));
+    legend.forEach((line) => report.append(soft(line)));
+    show();
+    redraws.add(show);
   };
 
   /** Which differences the runs support. */
@@ -122,7 +160,7 @@
   };
 
   const cells = () => {
-    const place = (id) => (data.is_inside ? element("a", { href: `cells/${id}/` }, `cells/${id}`) : `cells/${id}`);
+    const place = (id) => (data.is_inside ? element("a", { href: data.has_pages ? `cells/${id}/report.html` : `cells/${id}/` }, `cells/${id}`) : `cells/${id}`);
     const left = { style: "text-align: left" };
     const base = ({ point, seed }) => [element("td", {}, point || data.title), element("td", {}, String(seed))];
     const made = (title, heads, list, more) => tableBlock(title, element("table", {}, head(heads, (column) => column !== 1),
@@ -155,6 +193,7 @@
   };
 
   header();
+  matrix();
   differences();
   figures();
   table();

@@ -14,7 +14,7 @@ const GROUPS: &[(&str, &[Examples])] = &[
     (
         "Run",
         &[
-            ("demo", &["narrows demo", "narrows demo dvl --seeds 2"]),
+            ("demo", &["narrows demo", "narrows demo wan", "narrows demo dvl --seeds 2"]),
             ("new", &["narrows new my-fabric --template leaf-spine"]),
             (
                 "import",

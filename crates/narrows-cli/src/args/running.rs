@@ -14,10 +14,10 @@ pub(crate) struct Demo {
     /// The demonstration to run
     #[arg(default_value = "two-dc-mix")]
     pub(crate) subject: DemoSubject,
-    /// Where results go [default: out/demo or out/demo-SUBJECT, where older results are replaced]
+    /// Where results go [default: out/demo or out/demo-SUBJECT, where older results are replaced; those of wan are kept as in a sweep]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Repeat each cell with this many seeds [default: 5]; live runs are not repeated
+    /// Repeat each cell with this many seeds [default: 5, 1 of wan]; live runs are not repeated
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) seeds: Option<u32>,
     #[command(flatten)]
@@ -35,6 +35,8 @@ pub(crate) enum DemoSubject {
     Dvl,
     /// Short flows beside long ones between two racks: DCTCP, and RackCC, under which they begin with their share
     Rackcc,
+    /// A WAN bottleneck: CUBIC, BBR, BBRv3 and Prague under drop tail, CoDel, FQ-CoDel, PIE and DualPI2, as a matrix
+    Wan,
     /// Two real hosts, in 10 s: CUBIC of this kernel fills a buffer, and with a near-source loop does not
     #[cfg(target_os = "linux")]
     Live,
@@ -173,7 +175,7 @@ pub(crate) struct Input {
 }
 
 /// Options of execution. None of this changes results.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Execution {
     /// Threads that share one run
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]

@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 use narrows::diagnostic::{Checked, Code, Diagnostic};
 use narrows::report::{Cell, SweepOptions, page, sweep_page};
 use narrows::results::{Staged, StoredCell, find};
-use narrows::sweep::{Found, Store, stored_points};
+use narrows::sweep::{Found, Row, Store, stored_points};
 use narrows::visible::shown_path;
 
 use super::{files, numbered};
@@ -65,13 +65,20 @@ fn make(folders: &[PathBuf], path: &Path, replace: bool, choice: SweepOptions) -
         [folder] => match Found::read(folder)? {
             Some(found) => {
                 let is_inside = path.parent() == Some(folder);
-                sweep_page(&found, &SweepOptions { is_inside, ..choice })?
+                let has_page = |cell: &Row| page_of_cell(&Store::cell_of(folder, &cell.id)).is_file();
+                let has_pages = is_inside && found.cells.iter().all(has_page);
+                sweep_page(&found, &SweepOptions { is_inside, has_pages, ..choice })?
             }
             None => page_of(folders, &choice)?,
         },
         _ => page_of(folders, &choice)?,
     };
     Ok(Staged::file(path, replace)?.write(page)?)
+}
+
+/// Where the page of a cell of a sweep is, if it has one.
+pub(super) fn page_of_cell(cell: &Path) -> PathBuf {
+    cell.join("report.html")
 }
 
 fn is_chosen(choice: &SweepOptions) -> bool {

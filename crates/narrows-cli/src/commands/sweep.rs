@@ -23,7 +23,15 @@ const FAILURES: usize = 20;
 
 /// Runs the cells of a sweep that are not there yet, and makes one data set of all.
 pub(crate) fn sweep(arguments: &args::Sweep) -> Checked<Status> {
-    let mut sweep = Sweep::read(&arguments.sweep)?;
+    carry_out(Sweep::read(&arguments.sweep)?, arguments, print)
+}
+
+/// The same of a sweep that has been read. Shows what came out if it has been done.
+pub(super) fn carry_out(
+    mut sweep: Sweep,
+    arguments: &args::Sweep,
+    show: impl FnOnce(&Manifest, &DataSet, &Path, bool, &Report) -> Checked<()>,
+) -> Checked<Status> {
     for assignment in &arguments.overrides {
         sweep.set(assignment)?;
     }
@@ -78,7 +86,7 @@ pub(crate) fn sweep(arguments: &args::Sweep) -> Checked<Status> {
         return Ok(unfinished(status, &report, &manifest, arguments.shard, &out, execution));
     }
     let data = sweep::assemble(&manifest, &store)?;
-    print(&manifest, &data, &out, execution.json, &report);
+    show(&manifest, &data, &out, execution.json, &report)?;
     Ok(status)
 }
 
@@ -234,7 +242,13 @@ fn unfinished(
     status
 }
 
-fn print(manifest: &Manifest, data: &DataSet, out: &Path, as_json: bool, report: &Report) {
+pub(super) fn print(
+    manifest: &Manifest,
+    data: &DataSet,
+    out: &Path,
+    as_json: bool,
+    report: &Report,
+) -> Checked<()> {
     if as_json {
         let mut output = to_json(manifest, &data.points, out);
         let tally = &report.tally;
@@ -244,11 +258,12 @@ fn print(manifest: &Manifest, data: &DataSet, out: &Path, as_json: bool, report:
         output["damaged"] = ids(&report.damaged);
         output["complete"] = json!(true);
         say!("{}", pretty(&output));
-        return;
+        return Ok(());
     }
     say_part!("{}", show::points(manifest, &data.points));
     show::doubts(manifest, data).iter().for_each(|line| complain!("{line}"));
     wrote_sweep(out);
+    Ok(())
 }
 
 fn ids(cells: &[Damaged]) -> Value {

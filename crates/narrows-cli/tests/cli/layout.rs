@@ -12,7 +12,7 @@ use crate::support::{holding, narrows, text};
 /// Widths of windows.
 const WIDTHS: [u32; 2] = [1300, 390];
 
-/// Commands that make a page in a folder that holds [`SWEEP`].
+/// Commands that make a page in a folder that holds [`SWEEP`] and [`MATRIX`].
 type Commands = &'static [&'static [&'static str]];
 
 /// Every kind of page.
@@ -33,6 +33,7 @@ const PAGES: &[(&str, Commands)] = &[
         ],
     ),
     ("a sweep", &[&["sweep", "sweep.toml", "--quiet", OUT], &["report", "out"]]),
+    ("a matrix", &[&["sweep", "matrix.toml", "--quiet", OUT], &["report", "out"]]),
     ("a reproduction", &[&["repro", "new", "paper"], &["repro", "./paper", "--quick", OUT]]),
 ];
 
@@ -47,6 +48,25 @@ seeds = 3
 [grid]
 "traffic.search.pattern.poisson.load" = [0.2, 0.4]
 "traffic.search.cc" = [{ dctcp = {} }, { cubic = {} }]
+"#;
+
+/// Two axes of names, and more metrics than a cell has room for in one line.
+const MATRIX: &str = r#"
+name = "pairs"
+template = "access-link"
+
+[set]
+"stop.after" = "3 s"
+
+[grid.control]
+CUBIC = {}
+"a control with a name of its own" = { "traffic.downloads.cc" = { bbr = {} } }
+
+[grid.queue]
+FQ-CoDel = {}
+"drop tail" = { "switches.default.fq_codel" = "off" }
+DualPI2 = { "switches.default.fq_codel" = "off", "switches.default.dualpi2" = {} }
+PIE = { "switches.default.fq_codel" = "off", "switches.default.marking" = { pie = {} } }
 "#;
 
 const OUT: &str = "--out=out";
@@ -104,7 +124,7 @@ fn looked_at(folder: &Path, page: &str) -> (Vec<String>, Vec<String>) {
 #[ignore = "needs Chromium: cargo xtask viewers"]
 fn every_page_can_be_read_in_wide_windows_and_on_phones() {
     let look = |(name, commands): &(&str, Commands)| {
-        let place = holding(&[("sweep.toml", SWEEP)]);
+        let place = holding(&[("sweep.toml", SWEEP), ("matrix.toml", MATRIX)]);
         let (wrong, _) = looked_at(place.path(), &made(place.path(), commands));
         wrong.into_iter().map(|wrong| format!("{name}, {wrong}")).collect::<Vec<_>>()
     };

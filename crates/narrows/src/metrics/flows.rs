@@ -7,6 +7,7 @@ use super::sample::{Lasted, Sample};
 use super::taken::{Over, Taken, fraction, mean, metric, percentile, rate, within};
 use crate::bounds::Bounds;
 use crate::results::{FlowRow, Outline, RpcRow};
+use crate::statistics::jain;
 
 /// Flows up to this size are small (Alizadeh et al., pFabric, SIGCOMM 2013, §5.2), flows from the other on are large
 /// (Alizadeh et al., DCTCP, SIGCOMM 2010, §2.2).
@@ -16,7 +17,7 @@ pub const LARGE: u64 = 1_000_000;
 
 /// Metrics of a group of connections. `fct` is the time from the start of a flow to the arrival of its last byte, `injection`
 /// that from its start until its last byte is sent for the first time.
-pub(super) const FLOW_METRICS: [Taken<FlowSums>; 20] = [
+pub(super) const FLOW_METRICS: [Taken<FlowSums>; 21] = [
     metric("flows", "", Over::Started, "Measured flows: those that started in the measured time.", |of| {
         Some(of.measured)
     }),
@@ -96,6 +97,16 @@ pub(super) const FLOW_METRICS: [Taken<FlowSums>; 20] = [
             Over::WholeRun,
             "Payload acknowledged with a congestion mark, as a fraction of delivered payload, of flows whose receivers report which bytes were marked (accurate ECN: DCTCP, GEMINI, RackCC). None of other flows: with classic ECN a sender learns that something was marked and not how much, DCQCN receives notification packets, and others are never marked.",
             |of| fraction(of.marked[0], of.marked[1]),
+        ),
+    ),
+    within(
+        Bounds::FRACTION,
+        metric(
+            "jain",
+            "",
+            Over::MeasuredTime,
+            "Jain's fairness index of the goodput of flows without an end: 1 if all have the same. None of fewer than two.",
+            |of| if of.endless.len() > 1 { jain(&of.endless) } else { None },
         ),
     ),
     metric(
@@ -203,6 +214,8 @@ pub(super) struct FlowSums {
     delivered_measured: f64,
     /// Marked and delivered payload of flows whose receivers report which bytes were marked.
     marked: [f64; 2],
+    /// Payload that flows without an end delivered in the measured time.
+    endless: Vec<f64>,
     retransmitted: f64,
     retransmissions: f64,
     timeouts: f64,
@@ -218,6 +231,7 @@ impl FlowSums {
     ) -> Self {
         let measured: Vec<_> = flows.iter().filter(|flow| flow.measured).collect();
         let ends = || measured.iter().filter(|flow| !flow.is_endless());
+        let endless = flows.iter().filter(|flow| flow.is_endless());
         let so_far = |flow: &FlowRow| outline.ended.saturating_since(flow.start);
         let us = |flow: &&&FlowRow| lasted(flow.fct(), so_far(flow), US);
         let injected = |flow: &&&FlowRow| lasted(flow.injection(), so_far(flow), US);
@@ -240,6 +254,7 @@ impl FlowSums {
             delivered: sum(|flow| flow.delivered.get()),
             delivered_measured: sum(|flow| flow.delivered_measured.get()),
             marked: [reported(|flow| flow.stats.marked.get()), reported(|flow| flow.delivered.get())],
+            endless: endless.map(|flow| flow.delivered_measured.as_f64()).collect(),
             retransmitted: sum(|flow| flow.stats.retransmitted.get()),
             retransmissions: sum(|flow| flow.stats.retransmissions),
             timeouts: sum(|flow| flow.stats.timeouts),

@@ -173,7 +173,7 @@ pub(crate) fn compute(outline: &Outline<'_>) -> (Vec<Metric>, Vec<Uncertain>) {
     metrics.all.extend(counters::metrics().map(counted));
     metrics.take(&before, &NETWORK_METRICS, &NetworkSums::of(outline));
     if let Some(queues) = &outline.queues {
-        metrics.take(&before, &QUEUE_METRICS, &QueueSums::of(queues));
+        metrics.take(&before, &QUEUE_METRICS, &QueueSums::of(queues, &outline.plan.measured));
     }
     if let Some(segments) = &outline.plan.segments {
         for segment in Segment::ALL {

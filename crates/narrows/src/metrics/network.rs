@@ -1,6 +1,9 @@
 //! Metrics of the network, its segments and recorded queues.
 
-use narrows_proto::units::Span;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use narrows_proto::units::{Span, Time};
 use narrows_sim::observe::PortRow;
 use narrows_sim::{LinkId, PortCounters};
 
@@ -11,7 +14,7 @@ use crate::results::{Outline, Queues};
 use crate::statistics::{mean, percentile};
 
 /// Metrics of the network, after those that are counters.
-pub(super) const NETWORK_METRICS: [Taken<NetworkSums>; 2] = [
+pub(super) const NETWORK_METRICS: [Taken<NetworkSums>; 3] = [
     metric("max_queue_kb", "kB", Over::WholeRun, "Peak queue: the most that waited at any port.", |of| {
         Some(of.max_backlog / 1e3)
     }),
@@ -21,6 +24,16 @@ pub(super) const NETWORK_METRICS: [Taken<NetworkSums>; 2] = [
         Over::WholeRun,
         "Arrivals of packets at nodes: the work of the simulator.",
         |of| Some(of.packet_hops),
+    ),
+    within(
+        Bounds::FRACTION,
+        metric(
+            "max_utilization",
+            "",
+            Over::MeasuredTime,
+            "Utilization of the busiest directed link of the network.",
+            |of| of.max_utilization,
+        ),
     ),
 ];
 
@@ -78,18 +91,28 @@ pub(super) const SEGMENT_METRICS: [Taken<SegmentSums>; 5] = [
 ];
 
 /// Metrics of recorded queues.
-pub(super) const QUEUE_METRICS: [Taken<QueueSums>; 1] = [metric(
-    "p99_queue_kb",
-    "kB",
-    Over::WholeRun,
-    "99th percentile of the peak queue over the recorded intervals, those without waiting packets included.",
-    |of| percentile(&of.deepest, 0.99).map(|bytes| bytes as f64 / 1e3),
-)];
+pub(super) const QUEUE_METRICS: [Taken<QueueSums>; 2] = [
+    metric(
+        "p99_queue_kb",
+        "kB",
+        Over::WholeRun,
+        "99th percentile of the peak queue over the recorded intervals, those without waiting packets included.",
+        |of| percentile(&of.deepest, 0.99).map(|bytes| bytes as f64 / 1e3),
+    ),
+    metric(
+        "mean_queue_us",
+        "us",
+        Over::MeasuredTime,
+        "Mean queueing delay of a byte, at the recorded port where it is longest: bytes that waited, summed over time, divided by bytes sent (Little's law), in recorded intervals.",
+        |of| of.longest_delay.map(|seconds| seconds * 1e6),
+    ),
+];
 
 /// Values that metrics of the network are taken of, besides counters.
 pub(super) struct NetworkSums {
     max_backlog: f64,
     packet_hops: f64,
+    max_utilization: Option<f64>,
 }
 
 impl NetworkSums {
@@ -97,12 +120,12 @@ impl NetworkSums {
         Self {
             max_backlog: outline.ports.iter().map(|port| port.max_backlog).max().unwrap_or(0) as f64,
             packet_hops: outline.packet_hops as f64,
+            max_utilization: utilizations(outline, |_| true).into_iter().reduce(f64::max),
         }
     }
 }
 
-/// Values that metrics of a segment are taken of. A packet counts at every port it comes to, those of hosts included. Utilization is
-/// bits sent, framing included, in relation to what a directed link carries in the measured time.
+/// Values that metrics of a segment are taken of. A packet counts at every port it comes to, those of hosts included.
 pub(super) struct SegmentSums {
     arrived: f64,
     drops: f64,
@@ -112,40 +135,63 @@ pub(super) struct SegmentSums {
 
 impl SegmentSums {
     pub(super) fn of(outline: &Outline<'_>, segment: Segment, segments: &[Segment]) -> Self {
-        let network = &outline.plan.network;
-        let links = (0..network.topology.links().len()).map(LinkId::from);
-        let members = || {
-            let all = outline.ports.iter().zip(links.clone()).zip(segments);
-            all.filter(|(_, of)| **of == segment).map(|(member, _)| member)
-        };
+        let is_member = |link: usize| segments[link] == segment;
+        let members = || outline.ports.iter().enumerate().filter(|(link, _)| is_member(*link));
         let sum =
-            |value: fn(&PortCounters) -> u64| members().map(|(port, _)| value(port)).sum::<u64>() as f64;
-        let (from, lasted) = (outline.plan.measured.start, outline.measured_for());
-        let utilization = |(port, link): (&PortCounters, LinkId)| {
-            port.measured_bytes as f64 * 8.0 / network.capacity(link, from, from + lasted)
-        };
+            |value: fn(&PortCounters) -> u64| members().map(|(_, port)| value(port)).sum::<u64>() as f64;
         Self {
             arrived: sum(PortCounters::handled),
             drops: sum(PortCounters::dropped),
             marks: sum(|port| port.marks),
-            utilizations: members().filter(|_| lasted > Span::ZERO).map(utilization).collect(),
+            utilizations: utilizations(outline, is_member),
         }
     }
 }
 
-/// Of each interval the peak queue, the shallowest first, intervals without waiting packets included.
+/// Of some directed links: bits sent in the measured time, framing included, in relation to what the link carries in it.
+fn utilizations(outline: &Outline<'_>, is_member: impl Fn(usize) -> bool) -> Vec<f64> {
+    let (from, lasted) = (outline.plan.measured.start, outline.measured_for());
+    if lasted == Span::ZERO {
+        return Vec::new();
+    }
+    let members = outline.ports.iter().enumerate().filter(|(link, _)| is_member(*link));
+    let utilization = |(link, port): (usize, &PortCounters)| {
+        port.measured_bytes as f64 * 8.0
+            / outline.plan.network.capacity(LinkId::from(link), from, from + lasted)
+    };
+    members.map(utilization).collect()
+}
+
+/// Values that metrics of recorded queues are taken of.
 pub(super) struct QueueSums {
+    /// Of each interval the peak queue, the shallowest first, intervals without waiting packets included.
     deepest: Vec<u64>,
+    /// In seconds; none if nothing was sent.
+    longest_delay: Option<f64>,
 }
 
 impl QueueSums {
-    pub(super) fn of(queues: &Queues<'_>) -> Self {
+    /// Of queues, and of the measured time.
+    pub(super) fn of(queues: &Queues<'_>, measured: &Range<Time>) -> Self {
         let deepest_row = |rows: &[PortRow]| rows.iter().map(|row| row.max_backlog).max().unwrap_or(0);
         let mut deepest: Vec<u64> =
             queues.rows.chunk_by(|a, b| a.start == b.start).map(deepest_row).collect();
         let intervals = queues.ended.as_ps().div_ceil(queues.interval.as_ps().max(1)) as usize;
         deepest.resize(intervals.max(deepest.len()), 0);
         deepest.sort_unstable();
-        Self { deepest }
+        Self { deepest, longest_delay: longest_delay(queues, measured) }
     }
+}
+
+fn longest_delay(queues: &Queues<'_>, measured: &Range<Time>) -> Option<f64> {
+    // By port: byte-seconds that waited, and bytes sent.
+    let mut ports: BTreeMap<LinkId, (f64, u64)> = BTreeMap::new();
+    for row in queues.rows.iter().filter(|row| measured.contains(&row.start)) {
+        let lasted = queues.interval.min(queues.ended.saturating_since(row.start));
+        let (waited, sent) = ports.entry(row.link).or_default();
+        *waited += row.mean_backlog * lasted.as_secs_f64();
+        *sent += row.bytes;
+    }
+    let delays = ports.into_values().filter(|(_, sent)| *sent > 0);
+    delays.map(|(waited, sent)| waited / sent as f64).reduce(f64::max)
 }

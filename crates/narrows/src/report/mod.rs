@@ -24,7 +24,7 @@ pub use over_time::OverTime;
 pub(crate) use over_time::flow_name;
 pub use pauses::{PausedPort, Pauses, Root};
 pub use summary::{Summary, SummaryGroup, SummaryRow, summarize};
-pub use sweep::{SweepOptions, sweep_page, sweep_warnings};
+pub use sweep::{Matrix, MatrixCell, Quantity, SweepOptions, sweep_matrix, sweep_page, sweep_warnings};
 
 use self::warnings::of_a_kind;
 use crate::numbers::grouped;

@@ -56,12 +56,14 @@ enum Shown {
     IfOff,
     /// If it happened in some cell. What never happened is listed under activity.
     IfAny,
+    /// On pages that it is chosen for.
+    IfChosen,
 }
 
 /// Label of a metric, its good direction, and when it is shown. Those that are not about the measured time, or what starts in it, say so.
 /// Metrics without a label are in `run.json` only.
 fn label(metric: &str) -> Option<(&'static str, Option<bool>, Shown)> {
-    use Shown::{Always, IfAny, IfOff, WithEnds};
+    use Shown::{Always, IfAny, IfChosen, IfOff, WithEnds};
     Some(match metric {
         "flows" => ("flows measured", None, Always),
         "unfinished" => ("unfinished", Some(true), WithEnds),
@@ -89,6 +91,9 @@ fn label(metric: &str) -> Option<(&'static str, Option<bool>, Shown)> {
         "pauses" => ("pauses, whole run", Some(true), IfAny),
         "max_queue_kb" => ("peak queue, kB, whole run", Some(true), IfAny),
         "p99_queue_kb" => ("recorded queue p99, kB, whole run", Some(true), IfAny),
+        "jain" => ("Jain's index", Some(false), IfChosen),
+        "mean_queue_us" => ("queueing delay mean, µs", Some(true), IfChosen),
+        "max_utilization" => ("utilization, busiest link", None, IfChosen),
         "dc_lost_fraction" => ("DC lost fraction, whole run", Some(true), IfAny),
         "dc_marked_fraction" => ("DC marked fraction, whole run", None, IfAny),
         "dc_mean_utilization" => ("DC utilization, mean", None, IfAny),
@@ -164,6 +169,7 @@ fn row(cells: &[Cell], group: &str, metric: &str) -> Option<SummaryRow> {
     let values: Vec<_> = cells.iter().map(estimated).collect();
     let happened = values.iter().flatten().any(|value| value.mean != 0.0);
     let is_shown = match shown {
+        Shown::IfChosen => false,
         _ if group == TOTAL => shown_in_total(metric) && happened,
         Shown::Always => true,
         Shown::WithEnds => has_ends(cells, group, metric),

@@ -94,6 +94,11 @@ impl Store {
         folder.join(MANIFEST)
     }
 
+    /// The folder of a cell of the sweep in a folder, whether it is there or not.
+    pub fn cell_of(folder: &Path, id: &str) -> PathBuf {
+        cell_in(folder, id)
+    }
+
     /// The sweep that a folder was made for; none if there is none.
     ///
     /// # Errors

@@ -8,7 +8,7 @@ use super::chosen::{Chosen, spoken};
 use crate::sweep::Found;
 
 /// Values that span more than this factor are drawn on a logarithmic scale.
-const WIDE: f64 = 30.0;
+pub(super) const WIDE: f64 = 30.0;
 /// Intervals are drawn as far as this factor beyond the least and the most value: those of three seeds may have no end.
 const REACH: f64 = 30.0;
 /// Of fewer values than this an axis makes lines that can be told apart.

@@ -5,6 +5,7 @@ mod axes;
 mod chosen;
 mod differences;
 mod figures;
+mod matrix;
 mod sentence;
 mod table;
 
@@ -14,6 +15,7 @@ use self::axes::{Axes, Axis};
 use self::chosen::choose;
 use self::differences::{Differences, differences};
 use self::figures::{Figures, Roles, figures};
+pub use self::matrix::{Matrix, MatrixCell, Quantity};
 use self::table::{Table, table};
 use super::fill_page;
 use super::warnings::{Kind, of_a_kind};
@@ -34,6 +36,8 @@ pub struct SweepOptions {
     pub by: Option<String>,
     /// The page is in the folder of the sweep, so that it can refer to cells.
     pub is_inside: bool,
+    /// So is a page of each cell in the folder of that.
+    pub has_pages: bool,
 }
 
 /// Data that the page is drawn from.
@@ -51,6 +55,7 @@ struct Page<'a> {
     set: &'a [String],
     /// Before these; empty if it is not known.
     scenario: &'a str,
+    matrix: Option<Matrix>,
     differences: Differences,
     figures: Option<Figures>,
     table: Table,
@@ -58,6 +63,7 @@ struct Page<'a> {
     missing: Vec<CellText<'a>>,
     there: Vec<CellText<'a>>,
     is_inside: bool,
+    has_pages: bool,
 }
 
 #[derive(Serialize)]
@@ -111,6 +117,7 @@ pub fn sweep_page(found: &Found, options: &SweepOptions) -> Checked<String> {
         warnings: sweep_warnings(manifest, warnings),
         set: &manifest.written.set,
         scenario: &manifest.written.scenario,
+        matrix: Matrix::of(found, &axes, &chosen),
         differences: differences(found, &axes, &chosen, &across),
         figures: roles.map(|roles| figures(found, &axes, &chosen, roles)),
         table: table(found, &axes, &chosen),
@@ -118,8 +125,17 @@ pub fn sweep_page(found: &Found, options: &SweepOptions) -> Checked<String> {
         missing: missing.map(|absent| CellText::new(manifest, &absent.cell)).collect(),
         there: cells.iter().map(|cell| CellText::new(manifest, cell)).collect(),
         is_inside: options.is_inside,
+        has_pages: options.has_pages,
     };
     Ok(fill_page(&manifest.name, &[include_str!("../../../assets/sweep.js")], &page))
+}
+
+/// The matrix of these metrics that the page of a sweep shows; none unless two axes vary and both have names.
+///
+/// # Errors
+/// If there is no metric of a name.
+pub fn sweep_matrix(found: &Found, metrics: &[String]) -> Checked<Option<Matrix>> {
+    Ok(Matrix::of(found, &Axes::of(found), &choose(&found.points, None, metrics)?))
 }
 
 impl<'a> CellText<'a> {
