@@ -17,7 +17,7 @@ pub struct Attached<'a> {
     pub frames: Option<OnFrame<'a>>,
 }
 
-/// What takes frames; an error of it ends the capture, and the run with it.
+/// Receiver of frames; an error of it ends the run.
 pub type OnFrame<'a> = &'a mut (dyn FnMut(Frame) -> io::Result<()> + Send);
 
 /// A frame at a real host.

@@ -45,7 +45,7 @@ pub enum Purpose {
     FlowHash = 16,
     /// Losses in bursts on a link.
     BurstLoss = 20,
-    /// What is added to the delay of packets on a link.
+    /// Additions to the delay of packets on a link.
     Jitter = 21,
     /// Which packets come late on a link.
     Late = 22,

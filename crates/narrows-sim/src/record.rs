@@ -182,7 +182,7 @@ impl DropCause {
         Self::Thinned,
     ];
 
-    /// What becomes of packets on a link, which have been sent.
+    /// Losses on a link, of packets that have been sent.
     pub const ON_LINK: [Self; 4] = [Self::LinkError, Self::LinkDown, Self::BurstLoss, Self::Thinned];
 
     /// As it stands in tables.

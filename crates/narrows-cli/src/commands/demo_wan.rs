@@ -15,7 +15,7 @@ use crate::{Status, args, show};
 
 const SWEEP: &str = include_str!("demo_wan.toml");
 
-/// What is shown, the most telling first.
+/// Metrics of the matrix, the most telling first.
 const METRICS: [&str; 6] = [
     "total.mean_queue_us",
     "total.max_utilization",

@@ -15,11 +15,11 @@ use std::time::{Duration, Instant};
 
 use narrows::diagnostic::Checked;
 use narrows::live::Monitor;
-use narrows_proto::units::Span;
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
 
 pub(crate) use self::board::Board;
 use self::draw::View;
+pub(crate) use self::state::Pace;
 use self::state::{Action, Stage, State};
 use self::terminal::Picture;
 pub(crate) use self::terminal::restore;
@@ -36,15 +36,6 @@ const NAP: Duration = Duration::from_millis(25);
 /// With what to do instead.
 pub(crate) fn check() -> Checked<()> {
     terminal::check()
-}
-
-/// Speed of runs that are watched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Pace {
-    /// No more than so much simulated time per second, if there is a limit; those who watch may change it.
-    Limit(Option<Span>),
-    /// That of the clock, which nobody holds.
-    Clock,
 }
 
 /// The terminal as long as somebody watches. Messages to standard error wait meanwhile.

@@ -6,8 +6,6 @@ use narrows::live::Order;
 use narrows_proto::units::Span;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::Pace;
-
 /// A panel of the picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Panel {
@@ -53,6 +51,15 @@ pub(super) enum Stage {
     Stopping,
     /// Results are written.
     Over,
+}
+
+/// Speed of runs that are watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pace {
+    /// No more than so much simulated time per second, if there is a limit; those who watch may change it.
+    Limit(Option<Span>),
+    /// That of the clock, which nobody holds.
+    Clock,
 }
 
 /// Request of a key besides another picture.

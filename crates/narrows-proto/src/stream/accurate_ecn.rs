@@ -14,10 +14,7 @@
 //! Differs from RFC 9768: there is no negotiation, neither counts of bytes nor of other codepoints, and an acknowledgment of 8 packets
 //! is read as if many marks were likely, whatever came before.
 
-use crate::cc::{Config, Ecn};
 use crate::units::Bytes;
-
-use super::params::Params;
 
 /// Form in which acknowledgments count marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
@@ -138,37 +135,12 @@ impl Known {
     }
 }
 
-impl Params {
-    /// Use of marks by connections with this control.
-    pub fn ecn(&self, cc: &Config) -> Ecn {
-        match cc.ecn() {
-            Ecn::Accurate if self.accurate_ecn.is_some() => Ecn::Counted,
-            other => other,
-        }
-    }
-
-    /// Packets of data that may be marked say ECT(1).
-    pub fn says_l4s(&self, cc: &Config) -> bool {
-        self.l4s || cc.is_l4s()
-    }
-
-    /// With bursts no longer than the control allows.
-    pub fn under(&self, cc: &Config) -> Self {
-        let mut params = self.clone();
-        if let (Some(segmentation), Some(within)) = (&mut params.segmentation, cc.burst()) {
-            segmentation.within = segmentation.within.min(within);
-            segmentation.least = 1;
-            segmentation.rtt_term = false;
-        }
-        params
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::{Receiver, Segment, Segmentation};
+    use super::super::{Params, Receiver, Segment, Segmentation};
     use super::*;
     use crate::cc::parts::SplitMix;
+    use crate::cc::{Config, Ecn};
     use crate::units::{Span, Time};
 
     const MSS: Bytes = Bytes::new(1000);

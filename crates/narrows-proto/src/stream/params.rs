@@ -6,7 +6,7 @@ use super::profile::{Profile, or_false};
 use super::receive_buffer::ReceiveBuffer;
 use super::receive_offload::ReceiveOffload;
 use super::segmentation::Segmentation;
-use crate::cc::{OutOfRange, Ranges};
+use crate::cc::{Config, Ecn, OutOfRange, Ranges};
 use crate::units::{Bytes, Span};
 
 /// Settings of a stream connection.
@@ -270,5 +270,29 @@ impl Params {
         self.probe_timeout.map_or(Ok(()), |timeout| timeout.check(ranges))?;
         self.segmentation.map_or(Ok(()), |segmentation| segmentation.check(self.mss(), ranges))?;
         self.receive_offload.map_or(Ok(()), |offload| offload.check(self.mss(), ranges))
+    }
+
+    /// Use of marks by connections with this control.
+    pub fn ecn(&self, cc: &Config) -> Ecn {
+        match cc.ecn() {
+            Ecn::Accurate if self.accurate_ecn.is_some() => Ecn::Counted,
+            other => other,
+        }
+    }
+
+    /// Packets of data that may be marked say ECT(1).
+    pub fn says_l4s(&self, cc: &Config) -> bool {
+        self.l4s || cc.is_l4s()
+    }
+
+    /// With bursts no longer than the control allows.
+    pub fn under(&self, cc: &Config) -> Self {
+        let mut params = self.clone();
+        if let (Some(segmentation), Some(within)) = (&mut params.segmentation, cc.burst()) {
+            segmentation.within = segmentation.within.min(within);
+            segmentation.least = 1;
+            segmentation.rtt_term = false;
+        }
+        params
     }
 }

@@ -283,7 +283,7 @@ impl Nic {
         let packet = parcel.packet;
         debug_assert!(self.busy_until <= now);
         if self.egress.line != NO_LINE {
-            self.busy_until = world.send_over(self.egress.line, now, parcel);
+            self.busy_until = world.send_over(self.egress.line, now, parcel.packet, parcel.trailers);
             return;
         }
         self.busy_until = self.sent_at(now, packet);

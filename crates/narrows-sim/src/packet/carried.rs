@@ -55,6 +55,14 @@ impl Packet {
     }
 }
 
+impl Packet {
+    /// An acknowledgment says all that an older one of its flow does, which has no slots.
+    pub(crate) fn says_all_of(self, older: Self) -> bool {
+        let flags = |packet: Self| packet.high() >> FLAGS & 0x3f;
+        self.seq() > older.seq() && self.incarnation() == older.incarnation() && flags(self) == flags(older)
+    }
+}
+
 impl Parcel<'_> {
     /// The acknowledgement inside.
     #[inline(always)]

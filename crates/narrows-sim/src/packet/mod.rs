@@ -369,12 +369,6 @@ impl Packet {
         self.high() & u64::from(flag) << FLAGS != 0
     }
 
-    /// An acknowledgment says all that an older one of its flow does, which has no slots.
-    pub(crate) fn says_all_of(self, older: Self) -> bool {
-        let flags = |packet: Self| packet.high() >> FLAGS & 0x3f;
-        self.seq() > older.seq() && self.incarnation() == older.incarnation() && flags(self) == flags(older)
-    }
-
     #[inline(always)]
     pub(crate) fn with(self, flag: u8) -> Self {
         Self { header: self.header | pair(0, u64::from(flag) << FLAGS), ..self }

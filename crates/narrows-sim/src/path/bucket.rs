@@ -4,7 +4,7 @@ use narrows_proto::units::{BitRate, Bytes, Span, Time};
 
 use super::rate::BITS;
 
-/// What a byte takes.
+/// Share of the bucket that a byte takes.
 const PER_BYTE: u128 = 8 * BITS as u128;
 
 /// Tokens that come at a rate until the bucket is full.

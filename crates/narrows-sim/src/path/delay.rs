@@ -13,7 +13,7 @@ use super::steps::{Cursor, Steps};
 #[derive(Clone, Debug)]
 pub(super) enum Delay {
     Fixed(Span),
-    /// What changes, and what is added to it: latency of the far end.
+    /// The delay that changes, and the latency of the far end, which is added to it.
     Steps(Cursor<Span>, Span),
 }
 

@@ -1,6 +1,6 @@
 //! Delays that differ from packet to packet.
 //!
-//! What is drawn is added to the propagation delay, so that no packet is faster than without: `delay 10ms 2ms` of `netem`, 10 ± 2 ms,
+//! The draw is added to the propagation delay, so that no packet is faster than without: `delay 10ms 2ms` of `netem`, 10 ± 2 ms,
 //! is a delay of 8 ms and up to 4 ms more. Where the order is kept, as it is unless said otherwise, a packet arrives no earlier than the
 //! one before it: gaps become shorter, and bursts form. Where it is not, packets overtake each other if what is drawn for them differs
 //! by more than their distance.
@@ -121,7 +121,7 @@ impl Jitters {
         }
     }
 
-    /// What is added to the delay of the next packet.
+    /// Addition to the delay of the next packet.
     pub(super) fn draw(&mut self) -> Span {
         let added = self.added.as_mut().map_or(Span::ZERO, |(added, random)| added.draw(random).min(MOST));
         let Some((late, random)) = &mut self.late else { return added };

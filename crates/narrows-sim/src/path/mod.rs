@@ -57,7 +57,7 @@ pub const DOCS: &[&str] = &[
     narrows_proto::module_docs!("slots.rs"),
 ];
 
-/// What one direction of a link does beyond its [`Wire`].
+/// Behavior of one direction of a link beyond its [`Wire`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Path {
     /// Its rate, if that changes; that of the wire otherwise.
@@ -68,7 +68,7 @@ pub struct Path {
     pub loss: Option<Arc<Steps<f64>>>,
     /// Losses in bursts.
     pub bursts: Option<GilbertElliott>,
-    /// What may join the queue in front of it. Hosts have none.
+    /// Policer in front of the queue. Hosts have none.
     pub policer: Option<Policer>,
     /// When packets may begin to be sent.
     pub shaper: Option<Shaper>,

@@ -1,7 +1,7 @@
 //! Times at which a link may deliver a packet: traces of mahimahi (Netravali et al., USENIX ATC 2015).
 //!
 //! At each opportunity so many bytes leave. Small packets share one, a large one spans several and leaves at the one that completes it.
-//! What is not used is lost.
+//! An opportunity that is not used is lost.
 
 use std::sync::Arc;
 

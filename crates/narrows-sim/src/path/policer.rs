@@ -6,7 +6,7 @@
 use narrows_proto::cc::{OutOfRange, Ranges};
 use narrows_proto::units::{BitRate, Bytes, WireTime};
 
-/// What does not conform to a token bucket is dropped or marked before it reaches the queue.
+/// A packet that does not conform to a token bucket is dropped or marked before it reaches the queue.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Policer {
@@ -14,12 +14,12 @@ pub struct Policer {
     pub rate: BitRate,
     /// Depth of the bucket, which is full at the beginning.
     pub burst: Bytes,
-    /// What becomes of packets for which there are not enough.
+    /// Fate of packets for which there are not enough.
     #[serde(default)]
     pub excess: Excess,
 }
 
-/// What becomes of packets without tokens.
+/// Fate of packets without tokens.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema,
 )]

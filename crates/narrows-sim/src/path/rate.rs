@@ -35,7 +35,7 @@ impl Rate {
 pub(super) const BITS: u64 = 1_000_000_000_000;
 
 impl Steps<BitRate> {
-    /// What can be sent from one time to another, in bit/s times picoseconds.
+    /// Capacity from one time to another, in bit/s times picoseconds.
     pub(crate) fn bits_between(&self, from: Time, until: Time) -> u128 {
         let (mut bits, mut at) = (0, from);
         if let Some(period) = self.period().filter(|period| until - from >= *period) {

@@ -1,4 +1,4 @@
-//! How long packets take over a link with a [`Path`], if nothing is left to chance.
+//! Time that packets take over a link with a [`Path`], if nothing is left to chance.
 
 use narrows_proto::units::{Span, Time, WireTime};
 

@@ -153,9 +153,11 @@ impl<O: Observer> World<O> {
         wire.ring.push_with(parcel);
     }
 
-    /// Sends a packet over the line of this number. Returns when it has been sent.
+    /// Sends a packet over the line of this number. Returns when it has been sent. Packet and slots come apart, as in
+    /// [`hand_over`](Self::hand_over).
     #[inline(never)]
-    pub(crate) fn send_over(&mut self, line: u32, now: Time, parcel: Parcel<'_>) -> Time {
+    pub(crate) fn send_over(&mut self, line: u32, now: Time, packet: Packet, trailers: &Trailers) -> Time {
+        let parcel = Parcel { packet, trailers };
         let line = &mut self.lines[line as usize];
         let (Crossing { sent, arrives, by_place }, link, to) =
             (line.send(now, parcel.packet), line.egress.link, line.egress.to);

@@ -15,6 +15,7 @@ mod inputs;
 mod kept;
 mod lasting;
 mod limits;
+mod links;
 mod lossless;
 mod memory;
 mod names;
@@ -127,8 +128,7 @@ impl Plan {
         custom::attach(&mut scenario, &mut checker);
         check_times(&scenario, &mut checker);
         names::check_names(&scenario, &mut checker);
-        let Some(mut network) = network::build(&scenario, &document, priorities(&scenario), &mut checker)
-        else {
+        let Some(mut network) = network::build(&scenario, priorities(&scenario), &mut checker) else {
             return Err(checker.rejection());
         };
         if let Some(outline) = outline {

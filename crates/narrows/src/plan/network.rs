@@ -5,21 +5,16 @@ use narrows_sim::switch::{MOST_PORTS, PortKind};
 use narrows_sim::topology::{
     Clos, CrossDc, Dumbbell, Fabric, FatTree, KaryTree, LeafSpine, ParkingLot, Star,
 };
-use narrows_sim::{Failure, LinkId, MOST_LEAVES, Network, NodeId, Outage, topology as sim};
+use narrows_sim::{Failure, MOST_LEAVES, Network, NodeId, Outage, topology as sim};
 
+use super::links::links_between;
 use super::{Checker, explicit, paths, signals, switches};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::document::Document;
 use crate::mechanism::limiter;
 use crate::scenario::{PortChoice, Scenario, Topology};
 
 /// Builds the network. Mistakes go to `checker`; without a network nothing else can be checked.
-pub(super) fn build(
-    scenario: &Scenario,
-    document: &Document,
-    priorities: usize,
-    checker: &mut Checker<'_>,
-) -> Option<Network> {
+pub(super) fn build(scenario: &Scenario, priorities: usize, checker: &mut Checker<'_>) -> Option<Network> {
     let topology = topology(&scenario.topology, checker)?;
     let signals = signals::signals(scenario);
     let kind = match scenario.ports {
@@ -45,7 +40,7 @@ pub(super) fn build(
     let switches = switches::switches(scenario, &topology, kind, checker);
     let failures = failures(scenario, &topology, checker);
     let (routing, hosts) = (scenario.routing, scenario.hosts.clone().unwrap_or_default());
-    let paths = paths::paths(scenario, document, &topology, &switches, checker);
+    let paths = paths::paths(scenario, &topology, &switches, checker);
     let mut network = Network { topology, switches, routing, failures, paths, reaction: None, hosts };
     network.reaction = limiter::reaction(scenario, &network, checker);
     Some(network)
@@ -288,34 +283,6 @@ fn top_switches(fabric: &Fabric) -> u64 {
         Fabric::KaryTree(tree) => u64::from(tree.k).saturating_pow(tree.levels.saturating_sub(1)),
         Fabric::Clos(clos) => clos.cores.into(),
     }
-}
-
-/// All links from one node to another, by their names at `path`. None is a mistake.
-pub(super) fn links_between(
-    topology: &sim::Topology,
-    ends: &(String, String),
-    path: &str,
-    checker: &mut Checker<'_>,
-) -> Vec<LinkId> {
-    let nodes = topology.by_name();
-    let mut end = |name: &str, index: usize| {
-        let node = nodes.get(name).copied();
-        if node.is_none() {
-            let error = Diagnostic::error(Code::UnknownName, format!("no node is called \"{name}\""));
-            checker.error(&format!("{path}.{index}"), error.known(name, nodes.keys().copied()));
-        }
-        node
-    };
-    let (Some(from), Some(to)) = (end(&ends.0, 0), end(&ends.1, 1)) else { return Vec::new() };
-    let links = topology.links().iter().enumerate();
-    let links =
-        links.filter(|(_, link)| link.from == from && link.to == to).map(|(link, _)| LinkId::from(link));
-    let links: Vec<_> = links.collect();
-    if links.is_empty() {
-        let message = format!("no link joins \"{}\" and \"{}\"", ends.0, ends.1);
-        checker.error(path, Diagnostic::error(Code::UnknownName, message));
-    }
-    links
 }
 
 fn failures(scenario: &Scenario, topology: &sim::Topology, checker: &mut Checker<'_>) -> Vec<Failure> {

@@ -7,7 +7,7 @@ use narrows_sim::path::{GilbertElliott, Jitter, Policer, Shaper, Slots};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a link does beyond its rate and delay.
+/// Behavior of a link beyond its rate and delay.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkPath {
@@ -22,7 +22,7 @@ pub struct LinkPath {
     pub delay: Option<DelayOverTime>,
     /// Packets lost at random; those of the topology if left out.
     pub loss: Option<PathLoss>,
-    /// What does not conform to a token bucket is dropped or marked before it reaches the queue. Not where a host sends.
+    /// Packets that do not conform to a token bucket are dropped or marked before it reaches the queue. Not where a host sends.
     pub policer: Option<Policer>,
     /// Packets wait until a token bucket has enough for them.
     pub shaper: Option<Shaper>,

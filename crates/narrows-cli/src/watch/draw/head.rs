@@ -4,8 +4,7 @@ use ratatui::text::{Line, Span};
 
 use super::text::{clock, prefixed, seconds};
 use super::{Column, View};
-use crate::watch::Pace;
-use crate::watch::state::{Panel, Stage};
+use crate::watch::state::{Pace, Panel, Stage};
 
 /// Lines above the panels.
 pub(super) const LINES: u16 = 4;

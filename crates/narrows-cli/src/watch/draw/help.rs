@@ -4,7 +4,7 @@ use ratatui::text::Line;
 use ratatui::widgets::{Block, Borders, Paragraph};
 
 use super::View;
-use crate::watch::Pace;
+use crate::watch::state::Pace;
 
 const KEYS: [(&str, &str); 11] = [
     ("space", "pause, go on"),

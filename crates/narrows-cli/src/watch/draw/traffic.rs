@@ -5,7 +5,7 @@ use ratatui::widgets::Row;
 
 use super::text::{prefixed, right, seconds};
 use super::{Column, Content, View};
-use crate::watch::Pace;
+use crate::watch::state::Pace;
 
 /// Traffic groups.
 pub(super) fn content(view: &View<'_>, rows: Range<usize>, width: usize) -> Content {

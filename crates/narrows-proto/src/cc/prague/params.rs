@@ -1,4 +1,4 @@
-use super::{OutOfRange, Ranges};
+use crate::cc::{OutOfRange, Ranges};
 use crate::units::{BitRate, Span};
 
 /// Settings of Prague.

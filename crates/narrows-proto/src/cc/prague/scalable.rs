@@ -2,7 +2,7 @@
 
 use super::super::parts::{Ewma, Rest};
 use super::super::{Ack, Congestion, Limit, Path, Reporter};
-use super::Params;
+use super::params::Params;
 use crate::units::{BitRate, Bytes, Span, Time, WireTime};
 
 /// The smallest window in force, except after a timeout.

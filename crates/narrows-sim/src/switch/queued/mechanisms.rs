@@ -193,7 +193,7 @@ pub(super) fn transmit<O: Observer>(
     };
     match port.line() {
         NO_LINE => port.transmit(now, parcel, world),
-        line => port.busy_until = world.send_over(line, now, parcel),
+        line => port.busy_until = world.send_over(line, now, parcel.packet, parcel.trailers),
     }
 }
 

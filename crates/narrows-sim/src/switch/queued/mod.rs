@@ -238,10 +238,12 @@ impl QueuedPorts {
         world: &mut World<O>,
     ) -> Option<Taken<'a>> {
         let is_aside = NEIGHBORS && parcel.packet.is_aside();
-        let mut parcel = parcel.with(parcel.packet.in_common());
-        if self.ports[number].line() != NO_LINE {
-            parcel = parcel.with(self.police(now, number, parcel, common, world)?);
-        }
+        let packet = parcel.packet.in_common();
+        let packet = match self.ports[number].line() {
+            NO_LINE => packet,
+            _ => self.police(now, number, packet, parcel.trailers, common, world)?,
+        };
+        let parcel = parcel.with(packet);
         let mechanisms = self.mechanisms.as_deref()?;
         let priority = usize::from(parcel.packet.priority());
         let queue = if NEIGHBORS { mechanisms.at_ports.queue_of(number, parcel.packet) } else { priority };
@@ -283,15 +285,16 @@ impl QueuedPorts {
         &mut self,
         now: Time,
         number: usize,
-        parcel: Parcel<'_>,
+        packet: Packet,
+        trailers: &Trailers,
         common: &mut Common,
         world: &mut World<O>,
     ) -> Option<Packet> {
-        match world.lines[self.ports[number].line() as usize].police(now, parcel.packet) {
-            Verdict::Pass => Some(parcel.packet),
-            Verdict::Mark => Some(common.mark(now, number, parcel.packet, world)),
+        match world.lines[self.ports[number].line() as usize].police(now, packet) {
+            Verdict::Pass => Some(packet),
+            Verdict::Mark => Some(common.mark(now, number, packet, world)),
             Verdict::Drop => {
-                common.drop(now, number, parcel, DropCause::Policer, world);
+                common.drop(now, number, Parcel { packet, trailers }, DropCause::Policer, world);
                 None
             }
         }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use narrows_proto::units::{BitRate, Span};
 
-use super::{Listed, MOST_STEPS, delay_mistake, rate_mistake};
+use super::mistake::{delay_mistake, rate_mistake};
+use super::{Listed, MOST_STEPS};
 use crate::csv_file::{Field, Table};
 use crate::diagnostic::{Checked, Code, Diagnostic, Source};
 

@@ -5,12 +5,12 @@ use narrows_sim::Network;
 use narrows_sim::path::{Added, Excess, Gap, Jitter, Keep, Path, Policer, Rate, Shaper, Slots, Steps};
 use serde::Serialize;
 
-/// What a direction of a link does beyond a rate and a delay.
+/// Behavior of a direction of a link beyond a rate and a delay.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PathFacts {
     /// The link, `from -> to`.
     pub link: String,
-    /// What it does, in words.
+    /// The behavior in words.
     pub does: Vec<String>,
 }
 

@@ -3,6 +3,7 @@
 mod csv;
 mod facts;
 mod mahimahi;
+mod mistake;
 mod over_time;
 
 use std::collections::BTreeMap;
@@ -13,15 +14,16 @@ use narrows_proto::units::{BitRate, Span, WireTime};
 use narrows_sim::path::{Opportunities, Path, Rate};
 use narrows_sim::switch::SwitchConfig;
 use narrows_sim::topology::{Topology, Wire};
-use narrows_sim::{LinkId, NodeId, is_link_rate};
+use narrows_sim::{LinkId, NodeId};
 
 pub use self::csv::{CsvSteps, parse_csv};
 pub use self::facts::PathFacts;
 pub(super) use self::facts::path_facts;
 pub use self::mahimahi::parse_mahimahi;
+use self::mistake::Mistake;
 pub use self::over_time::Listed;
 use super::Checker;
-use super::network::links_between;
+use super::links::links_between;
 use crate::diagnostic::{Code, Diagnostic, Rejection};
 use crate::document::Document;
 use crate::scenario::{Direction, LinkPath, PortChoice, RateOverTime, Scenario};
@@ -29,16 +31,9 @@ use crate::scenario::{Direction, LinkPath, PortChoice, RateOverTime, Scenario};
 /// The most steps, or opportunities, that a link may have: those of a day at 115 a second. They take 160 MB.
 pub const MOST_STEPS: usize = 10_000_000;
 
-/// The longest propagation delay.
-const LONGEST_DELAY: Span = Span::from_secs(3600);
-
-/// A key, and what is wrong with its value.
-type Mistake = (&'static str, Diagnostic);
-
 /// By direction of a link: what it does beyond a rate and a delay.
 pub(super) fn paths(
     scenario: &Scenario,
-    document: &Document,
     topology: &Topology,
     switches: &[Option<SwitchConfig>],
     checker: &mut Checker<'_>,
@@ -49,7 +44,7 @@ pub(super) fn paths(
             break;
         }
         let mut entry = Entry { at: format!("paths.{number}"), topology, switches, checker };
-        entry.take(of, document, &mut paths);
+        entry.take(of, &mut paths);
     }
     if !paths.is_empty() && scenario.ports == PortChoice::Plain {
         let message = "ports = \"plain\" cannot be used with `paths`";
@@ -72,7 +67,7 @@ impl Entry<'_, '_> {
         self.checker.error(&format!("{}.{key}", self.at), mistake);
     }
 
-    fn take(&mut self, of: &LinkPath, document: &Document, paths: &mut BTreeMap<LinkId, Path>) {
+    fn take(&mut self, of: &LinkPath, paths: &mut BTreeMap<LinkId, Path>) {
         let before = self.checker.mistakes();
         let forth = links_between(self.topology, &of.link, &format!("{}.link", self.at), self.checker);
         if !says_something(of) {
@@ -80,7 +75,7 @@ impl Entry<'_, '_> {
             self.checker.error(&self.at, error.help("give it a `rate`, a `delay`, or something else"));
         }
         self.check_ranges(of);
-        let (written, mistakes) = Written::read(of, document);
+        let (written, mistakes) = Written::read(of, self.checker.document);
         mistakes.into_iter().for_each(|(key, mistake)| self.error(key, mistake));
         if self.checker.mistakes() > before {
             return;
@@ -189,7 +184,7 @@ fn directions(link: LinkId, direction: Direction) -> Vec<LinkId> {
     }
 }
 
-/// What an entry says, whatever the link.
+/// Content of an entry, whatever the link.
 #[derive(Default)]
 struct Written {
     rate: Option<Listed<BitRate>>,
@@ -263,22 +258,11 @@ impl Written {
     }
 }
 
-/// What has been read, if nothing is wrong with it.
+/// The result of reading, if nothing is wrong with it.
 fn keep<T>(read: Result<T, Vec<Mistake>>, mistakes: &mut Vec<Mistake>) -> Option<T> {
     read.map_err(|found| mistakes.extend(found)).ok()
 }
 
 fn in_file(key: &'static str, Rejection(mistakes): Rejection) -> Vec<Mistake> {
     mistakes.into_iter().map(|mistake| (key, mistake)).collect()
-}
-
-/// What is wrong with a rate that a link is to have for some time: it may be zero.
-fn rate_mistake(rate: BitRate) -> Option<String> {
-    let fits = rate == BitRate::ZERO || is_link_rate(rate);
-    (!fits).then(|| format!("{rate}, expected 0 b/s, or {} to {}", WireTime::MIN_RATE, WireTime::MAX_RATE))
-}
-
-/// What is wrong with a delay.
-fn delay_mistake(delay: Span) -> Option<String> {
-    (delay > LONGEST_DELAY).then(|| format!("{delay}, expected at most {LONGEST_DELAY}"))
 }

@@ -6,7 +6,7 @@ use narrows_proto::units::{BitRate, Span};
 use narrows_sim::is_link_rate;
 use narrows_sim::path::Steps;
 
-use super::{Mistake, delay_mistake, rate_mistake};
+use super::mistake::{Mistake, delay_mistake, rate_mistake};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::scenario::{DelayOverTime, DelayRamp, DelaySteps, RateRamp, RateSteps};
 
