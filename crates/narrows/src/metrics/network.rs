@@ -195,3 +195,31 @@ fn longest_delay(queues: &Queues<'_>, measured: &Range<Time>) -> Option<f64> {
     let delays = ports.into_values().filter(|(_, sent)| *sent > 0);
     delays.map(|(waited, sent)| waited / sent as f64).reduce(f64::max)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mean_delay_of_a_byte_is_what_waited_over_what_was_sent_at_the_port_where_it_is_longest() {
+        let ms = |ms: u64| Time::ZERO + Span::from_ms(ms);
+        let row = |start: u64, link: usize, mean_backlog: f64, bytes: u64| PortRow {
+            start: ms(start),
+            link: LinkId::from(link),
+            mean_backlog,
+            bytes,
+            ..PortRow::default()
+        };
+        // Before the measured time much waits; the last interval is cut by the end of the run.
+        let rows = [
+            row(0, 0, 1e6, 1000),
+            row(10, 0, 4000.0, 1000),
+            row(10, 1, 100.0, 500),
+            row(20, 0, 2000.0, 1000),
+        ];
+        let queues = Queues { rows: &rows, interval: Span::from_ms(10), ended: ms(25) };
+        let found = longest_delay(&queues, &(ms(10)..ms(100))).unwrap();
+        assert!((found - (4000.0 * 0.010 + 2000.0 * 0.005) / 2000.0).abs() < 1e-12, "{found}");
+        assert_eq!(longest_delay(&queues, &(ms(50)..ms(100))), None);
+    }
+}
