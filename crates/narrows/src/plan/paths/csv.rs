@@ -25,7 +25,7 @@ const COLUMNS: [&str; 4] = ["time", "rate", "delay", "loss"];
 /// Reads the steps in a text called `name`. With `repeat`, everything begins again at the time of the last row.
 ///
 /// # Errors
-/// If a row cannot be read, times do not increase, there are none, or more than [`MOST_STEPS`](super::MOST_STEPS).
+/// If a row cannot be read, times do not increase, there are none, or more than [`MOST_STEPS`].
 pub fn parse_csv(name: &str, text: String, repeat: bool) -> Checked<CsvSteps> {
     read(Arc::new(Source { name: name.to_owned(), text }), repeat)
 }

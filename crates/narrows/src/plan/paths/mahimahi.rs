@@ -14,7 +14,7 @@ const LATEST: u64 = 1_000_000_000_000;
 /// Reads the trace in a text called `name`, at each of whose opportunities so many bytes leave.
 ///
 /// # Errors
-/// If a line is no number, times fall, the last is zero, there are none, or more than [`MOST_STEPS`](super::MOST_STEPS).
+/// If a line is no number, times fall, the last is zero, there are none, or more than [`MOST_STEPS`].
 pub fn parse_mahimahi(name: &str, text: String, opportunity: Bytes) -> Checked<Opportunities> {
     read(&Arc::new(Source { name: name.to_owned(), text }), opportunity)
 }
