@@ -12,6 +12,7 @@ PARTS = [
     ("hosts", "Hosts", ["Hosts"]),
     ("reaction-points", "Reaction points", ["ReactionPoints"]),
     ("routing", "Routing, ports and failures", ["Routing", "PortChoice", "Failure"]),
+    ("paths", "Links that change", ["LinkPath"]),
     ("transport", "Transports", ["Stream", "Rdma", "Datagram"]),
     ("controls", "Congestion controls", ["CongestionControl"]),
     ("patterns", "Traffic patterns", ["Pattern"]),
