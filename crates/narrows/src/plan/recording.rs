@@ -81,7 +81,8 @@ fn recorded_flows(
     checker: &mut Checker<'_>,
 ) -> (Span, Vec<FlowId>) {
     check_interval(path, record.interval, scenario, checker);
-    let names = planned.groups.iter().map(|group| group.name.as_str());
+    // Those with mistakes, too, which are not planned.
+    let names = scenario.traffic.iter().map(|group| group.name.as_str());
     let of: Vec<_> = record.of.iter().flat_map(|of| of.iter()).collect();
     for (number, name) in of.iter().enumerate() {
         if !names.clone().any(|group| matches(name, group)) {
@@ -146,6 +147,10 @@ mod tests {
 
     /// Notes of a scenario with a group of nine flows and one of two.
     fn notes(windows: &str) -> Vec<Diagnostic> {
+        Plan::new(document(windows)).unwrap_or_else(|error| panic!("{error}")).notes
+    }
+
+    fn document(windows: &str) -> Document {
         let text = format!(
             r#"
             version = 1
@@ -158,8 +163,15 @@ mod tests {
                 {{ name = "two", pattern.long_lived.flows = 2, cc.reno = {{}} }},
             ]"#
         );
-        let document = Document::parse("notes.toml", text, "").expect("TOML");
-        Plan::new(document).unwrap_or_else(|error| panic!("{error}")).notes
+        Document::parse("notes.toml", text, "").expect("TOML")
+    }
+
+    #[test]
+    fn a_group_with_a_mistake_is_still_known_by_its_name() {
+        let mut document = document(", of = \"two\"");
+        document.set("traffic.two.cc={ dcqcn = {} }").expect("it is a setting");
+        let Err(rejection) = Plan::new(document) else { panic!("streams cannot have it") };
+        assert_eq!(rejection.0.len(), 1, "{rejection}");
     }
 
     #[test]
