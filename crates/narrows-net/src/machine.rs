@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::net::Net;
 use crate::socket::Socket;
 
-/// One end of a protocol that does no input and output of its own ("sans I/O"): it is told what has arrived and what time it is, and asked what
+/// One end of a protocol that does no input and output of its own ("sans I/O"): it receives what has arrived and the time, and is polled for what
 /// it has to send and when it wants to be woken.
 pub trait Machine {
     /// The socket that it sends and receives through.

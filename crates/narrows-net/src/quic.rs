@@ -93,7 +93,7 @@ impl QuicEndpoint {
         }
     }
 
-    /// Lets a connection and the endpoint tell each other what has happened.
+    /// Passes events between a connection and the endpoint.
     fn exchange(&mut self, handle: ConnectionHandle) {
         let Self { endpoint, connections, events, .. } = self;
         let Some(connection) = connections.get_mut(&handle) else { return };

@@ -1,7 +1,7 @@
 //! quinn as its users have it, in virtual time. TLS draws keys from the machine in each run: none of this depends on them.
 
 #[path = "../examples/transfer.rs"]
-#[allow(dead_code)]
+#[expect(dead_code, reason = "the example has a main function")]
 mod transfer;
 
 use transfer::{SCENARIO, report, transfer};

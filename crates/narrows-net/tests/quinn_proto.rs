@@ -1,7 +1,7 @@
 //! Endpoints of quinn-proto. TLS draws keys from the machine in each run: none of this depends on them.
 
 #[path = "../examples/controls.rs"]
-#[allow(dead_code)]
+#[expect(dead_code, reason = "the example has a main function")]
 mod controls;
 
 use controls::{Transfer, scenario, under};

@@ -20,6 +20,12 @@ use crate::results::{Measured, Recorded, Results};
 /// Observers of one thread for those who watch.
 pub(super) type Live = (Box<dyn BetweenWindows>, LiveObserver);
 
+/// Observers of one thread after the other; none if nobody watches.
+fn each_of(watched: Option<&Watched>) -> impl FnMut() -> Option<Live> + Send {
+    let mut observers = watched.map(Watched::observers);
+    move || observers.as_mut().and_then(Iterator::next)
+}
+
 /// A run of a plan that goes on step by step. However it is cut, the results are those of [`run`](super::run).
 #[derive(Debug)]
 pub struct Steps {
@@ -34,9 +40,7 @@ pub struct Steps {
 impl Steps {
     /// Lays out a run, which may be watched.
     pub fn new(plan: &Arc<Plan>, options: Options, watched: Option<&Watched>) -> Self {
-        let mut observers = watched.map(Watched::observers);
-        let mut each = || observers.as_mut().and_then(Iterator::next);
-        Self::within(plan, options, most_events(options), &mut each)
+        Self::within(plan, options, most_events(options), &mut each_of(watched))
     }
 
     pub(super) fn within(
@@ -65,11 +69,8 @@ impl Steps {
     ) -> Self {
         let most_events = most_events(Options::default());
         let events = Arc::new(RowLimit::new(most_events));
-        let mut observers = watched.map(Watched::observers);
-        let mut all = || {
-            let live = observers.as_mut().and_then(Iterator::next);
-            recorders(plan, &events, live, Some(DiscardObserver::new(external)))
-        };
+        let mut live = each_of(watched);
+        let mut all = || recorders(plan, &events, live(), Some(DiscardObserver::new(external)));
         let seed = plan.scenario.seed;
         let session = RecordedSession::with_external(&plan.network, traffic, seed, external, &mut all);
         Self { plan: Arc::clone(plan), session, events, most_events, complete: false }
