@@ -355,13 +355,15 @@ impl Meeting {
             undrained: self.first_drained,
             interrupted: self.agreed_interrupted[side].load(Ordering::Relaxed),
         };
-        for (each, next) in announced.iter().zip(next) {
+        for (thread, each) in announced.iter().enumerate() {
             let (outstanding, emptied) = (load(&each.outstanding), load(&each.emptied).checked_sub(1));
             agreed.done = agreed.done.max(load(&each.done));
             agreed.outstanding += outstanding;
             agreed.is_idle |= outstanding == 0;
             agreed.emptied = agreed.emptied.max(emptied);
-            let undrained = if outstanding > 0 { *next } else { emptied.unwrap_or(0) };
+            // Another thread may send it something before it has anything to do of its own.
+            let first = || next[thread].min(self.distances.safe(thread, next).saturating_add(1));
+            let undrained = if outstanding > 0 { first() } else { emptied.unwrap_or(0) };
             agreed.undrained = agreed.undrained.max(undrained);
         }
         agreed

@@ -348,3 +348,34 @@ proptest! {
         prop_assert!(one.flows.iter().all(|flow| flow.end.is_some()));
     }
 }
+
+/// Of two threads, one has nothing to do before a timeout, but for what the other sends it.
+#[test]
+fn a_run_ends_in_the_same_window_on_any_number_of_threads() {
+    let forth = Path {
+        rate: opportunities(&[0, 1, 3, 5, 5, 5, 5, 5, 9, 13, 17, 19, 19, 28, 30, 34, 36, 37, 37, 39, 40]),
+        delay: delay(&[(0, 25), (32, 20), (47, 26)], Some(60)),
+        ..Path::default()
+    };
+    let back = Path {
+        rate: rate(&[(0, 1), (13, 5)], None),
+        delay: delay(&[(0, 15), (13, 9)], None),
+        ..Path::default()
+    };
+    let host = Path {
+        rate: rate(&[(0, 17), (35, 0), (55, 18), (102, 26), (130, 17), (143, 5)], None),
+        delay: delay(&[(0, 10), (10, 13), (32, 1)], Some(45)),
+        ..Path::default()
+    };
+    let topology = topology();
+    let middle = bottleneck(&topology);
+    let mut network = network(topology, &marking(30_000));
+    network.paths = [(middle, forth), (Topology::reverse(middle), back), (LinkId(0), host)].into();
+    let flows = [(0, 2), (1, 3), (2, 1)].map(|(from, to)| flow(from, to, 150_000));
+    let traffic = traffic(group(params(), cubic()), flows.into());
+    let run = |threads| Run::new(&network, &traffic).threads(threads).run();
+    let one = run(1);
+    for threads in 2..=6 {
+        assert_eq!(run(threads).fingerprint(), one.fingerprint(), "{threads} threads");
+    }
+}
