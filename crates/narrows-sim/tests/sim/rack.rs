@@ -143,6 +143,19 @@ fn new_subflows_start_at_their_share_and_the_others_make_room_within_a_period() 
 }
 
 #[test]
+fn inside_a_rack_a_subflow_has_its_link_from_the_handshake_on() {
+    let network = racks(2, 10, 1, RackAgent::default());
+    let size = 10_000_000;
+    for handshake in [true, false] {
+        let params = Params { handshake, ..params() };
+        let outcome = Run::new(&network, &traffic(group(params, rackcc()), vec![flow(0, 1, size)])).run();
+        let took = outcome.flows[0].end.expect("complete") - Time::ZERO;
+        // 8 ms of payload, 5.3 % of headers, and two round trips of 24 us.
+        assert!(took < Span::from_us(8_600), "{took}");
+    }
+}
+
+#[test]
 fn short_flows_beside_long_ones_end_sooner_than_with_slow_start() {
     let network = racks(2, 10, 1, RackAgent::default());
     let mut starts: Vec<_> = (0..5).map(|flow| US * (29 * flow)).collect();

@@ -184,6 +184,8 @@ pub struct Subflow {
     yielded: f64,
     marked: u64,
     rtt: Span,
+    /// Its share when it began, if no round-trip time was known that would have made a window of it.
+    first_share: Option<f64>,
     /// No cut before this time.
     rest_until: Time,
     /// When the round began, and what had been sent on the wire by then, in bits.
@@ -218,6 +220,7 @@ impl Subflow {
             yielded: 0.0,
             marked: 0,
             rtt: Span::ZERO,
+            first_share: None,
             rest_until: Time::ZERO,
             round_began: Time::ZERO,
             round_sent: 0.0,
@@ -309,6 +312,11 @@ impl Subflow {
     /// Round trips take this long.
     pub fn on_rtt(&mut self, rtt: Span) {
         self.rtt = rtt;
+        if rtt > Span::ZERO
+            && let Some(share) = self.first_share.take()
+        {
+            self.set_rate(self.first_rate(share));
+        }
     }
 
     /// The switch of its rack has reported.
@@ -340,10 +348,14 @@ impl Subflow {
     /// RackCC §3.3: a new subflow has T/(N + M). With nothing known of T, or of the path, it has the initial window.
     fn begin(&mut self, now: Time, report: &JumboReport) {
         let share = report.share().as_f64();
-        let initial = self.packets_per_rtt(self.initial);
         self.opening = report.quiet && self.params.opening == Opening::SlowStart;
-        let rate = if self.opening || share == 0.0 { share.max(initial) } else { share };
-        self.begin_at(now, rate);
+        self.begin_at(now, self.first_rate(share));
+        self.first_share = (self.rtt == Span::ZERO).then_some(share);
+    }
+
+    fn first_rate(&self, share: f64) -> f64 {
+        let initial = self.packets_per_rtt(self.initial);
+        if self.opening || share == 0.0 { share.max(initial) } else { share }
     }
 
     fn begin_at(&mut self, now: Time, rate: f64) {

@@ -276,3 +276,13 @@ fn under_the_rule_of_gemini_delay_takes_beta_and_marks_take_f_times_alpha() {
     let scale: f64 = 4.0 * 0.8 / 100.8;
     assert!((gbps(&marked) - 1.0 + 0.5 * scale).abs() < 1e-9, "{}", gbps(&marked));
 }
+
+#[test]
+fn a_share_from_before_the_first_round_trip_becomes_a_window_with_it() {
+    let mut subflow = Subflow::new(&Params::default(), &path());
+    subflow.on_report(at(0), &JumboReport::unlimited(BitRate::from_gbps(10)));
+    subflow.on_rtt(RTT);
+    assert!((gbps(&subflow) - 10.0).abs() < 1e-9);
+    // 10 Gb/s for 60 us, and room for one packet more.
+    assert_eq!(subflow.in_flight(), Bytes::new(75_000 + 1538));
+}
