@@ -15,16 +15,6 @@ use crate::{Status, args, show};
 
 const SWEEP: &str = include_str!("demo_wan.toml");
 
-/// Metrics of the matrix, the most telling first.
-const METRICS: [&str; 6] = [
-    "total.mean_queue_us",
-    "total.max_utilization",
-    "downloads.jain",
-    "total.marks",
-    "total.drops",
-    "requests.p99_fct_us",
-];
-
 /// Runs a sweep that is built in, with a page for each cell.
 pub(crate) fn demo_wan(arguments: &args::Demo) -> Checked<Status> {
     let request = args::Sweep {
@@ -61,10 +51,8 @@ fn show_matrix(
             }
         }
     }
-    let metrics = METRICS.map(str::to_owned).to_vec();
-    let matrix = Found::read(out)?.map(|found| sweep_matrix(&found, &metrics)).transpose()?.flatten();
-    let path =
-        make_report(&[out.to_owned()], None, true, SweepOptions { metrics, ..SweepOptions::default() })?;
+    let matrix = Found::read(out)?.map(|found| sweep_matrix(&found)).transpose()?.flatten();
+    let path = make_report(&[out.to_owned()], None, true, SweepOptions::default())?;
     let Some(matrix) = matrix.filter(|_| !as_json) else {
         return print(manifest, data, out, as_json, report);
     };

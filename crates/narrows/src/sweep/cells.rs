@@ -10,9 +10,9 @@ use super::applies::{LeftOut, Made};
 use super::change::Change;
 use super::manifest::{KeptInput, Manifest, Point, Written};
 use super::task::{Attached, Task, id};
-use super::{Store, Sweep};
+use super::{Store, Sweep, is_shown};
 use crate::ENGINE;
-use crate::diagnostic::{Checked, Code, Diagnostic, Rejection};
+use crate::diagnostic::{Checked, Code, Diagnostic, Place, Rejection};
 use crate::document::Document;
 use crate::inputs::{Input, input_in};
 use crate::plan::{Plan, collect_inputs};
@@ -135,7 +135,7 @@ impl Sweep {
         let mut texts = self.base.written_texts();
         let scenario = texts.next().unwrap_or_default().to_owned();
         let set = texts.chain(self.set.iter().map(Change::text)).map(str::to_owned).collect();
-        Written { scenario, set }
+        Written { scenario, set, metrics: self.metrics.iter().map(|(_, metric)| metric.clone()).collect() }
     }
 
     /// A point, and the files that its scenario names.
@@ -177,12 +177,13 @@ impl Sweep {
                 let Made { document, left_out, .. } = made;
                 let task = Resolved::new(document.clone())?.task(manifest.points[*number].first_seed);
                 let plan = task.outline(&self.supplies())?;
-                self.check_metric(&plan)?;
+                let metrics = plan.metric_names();
+                self.check_metric(&metrics)?;
                 // The scenario of a task leaves nothing out.
                 let notes = plan.cut_flows(&document);
                 let left_out = left_out.iter().map(LeftOut::warning);
                 let warnings = plan.warnings.iter().cloned().chain(notes).chain(left_out).collect();
-                Ok(Estimated { cost: plan.cost(), memory: plan.memory(threads), warnings })
+                Ok((Estimated { cost: plan.cost(), memory: plan.memory(threads), warnings }, metrics))
             });
             // A mistake is shown where it was made, in the scenario or the sweep, not in the text that was made of both.
             estimate.map_err(|rejection| match self.document(*number).and_then(Plan::outline) {
@@ -190,12 +191,28 @@ impl Sweep {
                 Ok(_) => self.about(*number, rejection),
             })
         };
-        all(points.into_par_iter().map(estimate).collect())
+        let (estimated, metrics): (Vec<_>, Vec<_>) =
+            all(points.into_par_iter().map(estimate).collect())?.into_iter().unzip();
+        // A point may have what others lack.
+        if points.len() == manifest.points.len() {
+            self.check_shown(&metrics.into_iter().flatten().collect())?;
+        }
+        Ok(estimated)
     }
 
-    fn check_metric(&self, plan: &Plan) -> Checked<()> {
+    /// Some point has each metric that the page is to show.
+    fn check_shown(&self, known: &BTreeSet<String>) -> Checked<()> {
+        let nowhere = |(_, metric): &&(Place, String)| !known.iter().any(|name| is_shown(metric, name));
+        let unknown = self.metrics.iter().filter(nowhere).map(|(place, metric)| {
+            let error = Diagnostic::error(Code::UnknownName, format!("no metric is called \"{metric}\""));
+            error.known(metric, known.iter().map(String::as_str)).at(place.clone())
+        });
+        let unknown: Vec<_> = unknown.collect();
+        if unknown.is_empty() { Ok(()) } else { Err(Rejection(unknown)) }
+    }
+
+    fn check_metric(&self, known: &[String]) -> Checked<()> {
         let Some(until) = &self.until else { return Ok(()) };
-        let known = plan.metric_names();
         if known.contains(&until.metric) {
             return Ok(());
         }

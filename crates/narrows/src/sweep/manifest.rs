@@ -33,7 +33,7 @@ pub struct Manifest {
     pub points: Vec<Point>,
 }
 
-/// Texts that a sweep was written as, for its page.
+/// Texts that a sweep was written as, and metrics that it asks for, for its page.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 pub struct Written {
     /// The scenario, before anything was changed.
@@ -41,6 +41,9 @@ pub struct Written {
     /// Changes for all points, `path=value`, in the order in which they are made. Those that `[grid]` makes come before those of the
     /// command line.
     pub set: Vec<String>,
+    /// Metrics of the page, in which `*` stands for any characters; those that say most if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub metrics: Vec<String>,
 }
 
 /// A file that scenarios of a sweep name.

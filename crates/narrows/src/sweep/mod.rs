@@ -45,8 +45,8 @@ pub use local::{Event, Report, run};
 pub use manifest::{KeptInput, Manifest, Point, Written};
 pub use measured::{PointSummary, Row};
 pub use merge::{Merged, merge};
-pub(crate) use overview::usual_metrics;
 pub use overview::{Overview, OverviewRow, overview};
+pub(crate) use overview::{is_shown, usual_metrics};
 pub use shard::Shard;
 pub use stopping::Until;
 pub use store::{Begun, Store};
@@ -55,7 +55,7 @@ pub use trouble::Trouble;
 pub use worker::{Ran, Worker};
 
 use self::change::describe;
-use crate::diagnostic::{Checked, Code, Diagnostic};
+use crate::diagnostic::{Checked, Code, Diagnostic, Place};
 use crate::document::Document;
 use crate::plan::bad_name;
 
@@ -77,6 +77,8 @@ pub struct Sweep {
     pub seeds: u32,
     /// When a point has enough seeds; none if it has as many as were requested.
     pub until: Option<Until>,
+    /// Metrics of its page, in which `*` stands for any characters, and where they are written.
+    metrics: Vec<(Place, String)>,
     base: Document,
     set: Vec<Change>,
     /// See [`Sweep::different`].
@@ -148,7 +150,8 @@ impl Sweep {
         if let Some(until) = &until {
             until.check(seeds)?;
         }
-        Ok(Self { name: name.to_owned(), axes, seeds, until, base, set, different: OnceLock::new() })
+        let (name, metrics, different) = (name.to_owned(), Vec::new(), OnceLock::new());
+        Ok(Self { name, axes, seeds, until, metrics, base, set, different })
     }
 
     /// Changes one value of all points, after all others have been changed: `path=value`.

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use super::PointSummary;
 use crate::metrics::{Marks, Over, TOTAL, infos_of};
+use crate::scenario::matches;
 use crate::statistics::Estimate;
 
 /// Metrics that say most about a group, the most telling first. Goodput and unfinished flows are always shown: without them
@@ -16,6 +17,13 @@ const USUAL: [(&str, bool); 5] = [
     ("unfinished", true),
     ("drops", false),
 ];
+
+/// Whether a metric, with its group, has the form of `pattern`, in which `*` stands for any characters. Without a group that is
+/// this metric of all groups.
+pub(crate) fn is_shown(pattern: &str, metric: &str) -> bool {
+    let of_all = || metric.split_once('.').is_some_and(|(_, name)| matches(pattern, name));
+    if pattern.contains('.') { matches(pattern, metric) } else { of_all() }
+}
 
 /// A table of the points of a sweep.
 #[derive(Clone, Debug, PartialEq)]

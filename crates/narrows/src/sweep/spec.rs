@@ -28,6 +28,8 @@ struct Spec {
     #[serde(default)]
     grid: Grid,
     until: Option<Until>,
+    #[serde(default)]
+    metrics: Vec<Spanned<String>>,
 }
 
 type Changes = BTreeMap<Spanned<String>, Spanned<toml::Value>>;
@@ -45,7 +47,7 @@ enum Steps {
 
 /// Reads a sweep; `path` is where the document came from.
 pub(super) fn read(document: &Document, path: &Path) -> Checked<Sweep> {
-    let Spec { name, scenario, template, seeds, set, grid, until } = document.read_into()?;
+    let Spec { name, scenario, template, seeds, set, grid, until, metrics } = document.read_into()?;
     let base = match (scenario, template) {
         (Some(scenario), None) => {
             let place = document.locate(&scenario.span());
@@ -79,7 +81,7 @@ pub(super) fn read(document: &Document, path: &Path) -> Checked<Sweep> {
     let set = changes(document, set)?;
     let axes = grid.0.into_iter().map(|(name, steps)| axis(document, &name, steps));
     let axes = axes.collect::<Checked<_>>()?;
-    Sweep::new(&name, base, set, axes, seeds, until).map_err(|Rejection(mut mistakes)| {
+    let mut sweep = Sweep::new(&name, base, set, axes, seeds, until).map_err(|Rejection(mut mistakes)| {
         for mistake in &mut mistakes {
             let key = ["half_width", "most", "seeds", "name"].into_iter();
             let key = key.map(|key| (key, format!("{key} "))).find(|(_, key)| mistake.message.contains(key));
@@ -90,7 +92,10 @@ pub(super) fn read(document: &Document, path: &Path) -> Checked<Sweep> {
             mistake.place = mistake.place.take().or_else(|| document.place(&path?));
         }
         Rejection(mistakes)
-    })
+    })?;
+    sweep.metrics =
+        metrics.into_iter().map(|metric| (document.locate(&metric.span()), metric.into_inner())).collect();
+    Ok(sweep)
 }
 
 fn axis(document: &Document, name: &Spanned<String>, steps: Steps) -> Checked<Axis> {

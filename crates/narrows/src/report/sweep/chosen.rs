@@ -3,8 +3,7 @@
 use super::super::summary::words;
 use crate::diagnostic::{Checked, Code, Diagnostic};
 use crate::metrics::{TOTAL, infos_of};
-use crate::scenario::matches;
-use crate::sweep::{PointSummary, usual_metrics};
+use crate::sweep::{Found, PointSummary, is_shown, usual_metrics};
 
 /// A metric that is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,6 +45,23 @@ pub(super) fn spoken(group: &str) -> &str {
     if group == TOTAL { "all traffic" } else { group }
 }
 
+/// The metrics that a page of a sweep shows: those of `wanted`, or those that its file names, as far as some cell has them.
+///
+/// # Errors
+/// As [`choose`].
+pub(super) fn chosen(found: &Found, wanted: &[String]) -> Checked<Vec<Chosen>> {
+    let Found { manifest, points, .. } = found;
+    let rule = manifest.until.as_ref().map(|until| until.metric.as_str());
+    if !wanted.is_empty() {
+        return choose(points, rule, wanted);
+    }
+    let there = |pattern: &&String| {
+        points.iter().flat_map(|point| &point.metrics).any(|(name, _)| is_shown(pattern, name))
+    };
+    let own: Vec<_> = manifest.written.metrics.iter().filter(there).cloned().collect();
+    choose(points, rule, &own)
+}
+
 /// The metrics of these names, in which `*` stands for any characters; a name without a group stands for that metric of all groups.
 /// Without names those that say most, that of the rule in front. Where something has not ended that is said in any case, as times
 /// leave it out.
@@ -85,11 +101,9 @@ pub(super) fn choose(points: &[PointSummary], rule: Option<&str>, wanted: &[Stri
     for pattern in wanted {
         let mut found = false;
         for (group, metric) in &all {
-            if pattern.contains('.') && matches(pattern, &format!("{group}.{metric}")) {
-                add(metric, vec![(*group).to_owned()]);
-                found = true;
-            } else if matches(pattern, metric) {
-                add(metric, groups_of(metric));
+            if is_shown(pattern, &format!("{group}.{metric}")) {
+                let one = pattern.contains('.');
+                add(metric, if one { vec![(*group).to_owned()] } else { groups_of(metric) });
                 found = true;
             }
         }
@@ -193,6 +207,19 @@ mod tests {
         let help = |name: &str| chosen(&[name]).unwrap_err().0[0].help.clone().unwrap();
         assert!(help("p99_slowdwon").contains("did you mean \"p99_slowdown\""));
         assert!(help("web.goodput").contains("did you mean \"web.goodput_gbps\""));
+    }
+
+    #[test]
+    fn a_sweep_names_the_metrics_of_its_page_and_a_request_is_above_that() {
+        let mut found = made_up(&[], &[(Vec::new(), NAMES.map(|name| (name, vec![3.0])).to_vec())]);
+        // The last is of cells that are still missing.
+        found.manifest.written.metrics = ["total.timeouts", "drops", "voice.*"].map(str::to_owned).into();
+        let names = |wanted: &[&str]| {
+            let wanted: Vec<_> = wanted.iter().map(|name| (*name).to_owned()).collect();
+            super::chosen(&found, &wanted).unwrap().into_iter().map(|metric| metric.name).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&[]), ["timeouts", "drops"]);
+        assert_eq!(names(&["goodput_gbps"]), ["goodput_gbps"]);
     }
 
     #[test]

@@ -12,7 +12,7 @@ mod table;
 use serde::Serialize;
 
 use self::axes::{Axes, Axis};
-use self::chosen::choose;
+use self::chosen::chosen;
 use self::differences::{Differences, differences};
 use self::figures::{Figures, Roles, figures};
 pub use self::matrix::{Matrix, MatrixCell, Quantity};
@@ -30,7 +30,7 @@ const VALUES: usize = 16;
 /// Choices for the page of a sweep.
 #[derive(Clone, Debug, Default)]
 pub struct SweepOptions {
-    /// Metrics, in which `*` stands for any characters; those that say most if there are none.
+    /// Metrics, in which `*` stands for any characters; those that the sweep names, or that say most, if there are none.
     pub metrics: Vec<String>,
     /// The axis that makes the lines of figures, by its name or last key.
     pub by: Option<String>,
@@ -93,15 +93,14 @@ struct FailedCell<'a> {
 /// # Errors
 /// If there is no metric or axis of a name, or no axis is left to go across.
 pub fn sweep_page(found: &Found, options: &SweepOptions) -> Checked<String> {
-    let Found { manifest, points, cells, absent, warnings, .. } = found;
+    let Found { manifest, cells, absent, warnings, .. } = found;
     let axes = Axes::of(found);
     let by = options.by.as_ref().map(|name| axes.find(name)).transpose()?;
     let roles = Roles::of(&axes, by);
     if let (Some(by), None) = (by, roles) {
         return Err(alone(&axes.axes[by]).into());
     }
-    let rule = manifest.until.as_ref().map(|until| until.metric.as_str());
-    let chosen = choose(points, rule, &options.metrics)?;
+    let chosen = chosen(found, &options.metrics)?;
     let across = roles.map_or_else(Vec::new, |roles| roles.order(&axes));
     let failed = absent.iter().filter_map(|Absent { cell, reason }| {
         Some(FailedCell { cell: CellText::new(manifest, cell), reason: reason.as_deref()? })
@@ -130,12 +129,12 @@ pub fn sweep_page(found: &Found, options: &SweepOptions) -> Checked<String> {
     Ok(fill_page(&manifest.name, &[include_str!("../../../assets/sweep.js")], &page))
 }
 
-/// The matrix of these metrics that the page of a sweep shows; none unless two axes vary and both have names.
+/// The matrix that the page of a sweep shows; none unless two axes vary and both have names.
 ///
 /// # Errors
-/// If there is no metric of a name.
-pub fn sweep_matrix(found: &Found, metrics: &[String]) -> Checked<Option<Matrix>> {
-    Ok(Matrix::of(found, &Axes::of(found), &choose(&found.points, None, metrics)?))
+/// If the sweep has no metrics.
+pub fn sweep_matrix(found: &Found) -> Checked<Option<Matrix>> {
+    Ok(Matrix::of(found, &Axes::of(found), &chosen(found, &[])?))
 }
 
 impl<'a> CellText<'a> {

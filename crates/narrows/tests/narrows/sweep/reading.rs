@@ -236,6 +236,18 @@ fn settings_of_what_a_point_switches_off_are_left_out_there() {
 }
 
 #[test]
+fn a_metric_of_the_page_is_one_that_some_point_has() {
+    let (code, message) = mistake("metrics = [\"all.p99_slowdown\", \"drosp\"]");
+    assert_eq!(code, Code::UnknownName);
+    assert!(message.starts_with("PLACE/sweep.toml:3:32  no metric is called \"drosp\""), "{message}");
+    let place = tempfile::tempdir().unwrap();
+    let sweep = good(place.path(), "metrics = [\"p99_slowdown\", \"total.*\"]");
+    let manifest = manifest(&sweep);
+    sweep.estimate(&manifest, &[0], 1).unwrap();
+    assert_eq!(manifest.written.metrics, ["p99_slowdown", "total.*"]);
+}
+
+#[test]
 fn a_control_that_there_is_not_is_still_a_mistake() {
     let (_, message) = mistake("[grid]\n\"traffic.all.cc.gemni.beta\" = [0.1]");
     assert!(message.contains("gemni"), "{message}");
