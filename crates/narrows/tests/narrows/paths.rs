@@ -9,6 +9,7 @@ use narrows::inputs::Content;
 use narrows::plan::Plan;
 use narrows::results::Results;
 use narrows::run::{Options, run};
+use narrows_sim::DropCause;
 
 const SCENARIO: &str = r#"
 version = 2
@@ -108,11 +109,10 @@ fn no_link_is_utilized_beyond_what_its_trace_offers_in_the_measured_time() {
 #[test]
 fn losses_come_at_their_times() {
     let lost = |at: &str| {
-        let results = results(&[&format!("paths.0.loss={{ steps = {{ at = {at} }} }}")]);
-        results.metric("total.drops_link_error").expect("a counter")
+        results(&[&format!("paths.0.loss={{ steps = {{ at = {at} }} }}")]).drops(DropCause::LinkError)
     };
-    assert_eq!(lost(r#"[["0 s", 0], ["5 s", 0.5]]"#), 0.0, "the run ends before");
-    assert!(lost(r#"[["1 s", 0.05], ["1500 ms", 0]]"#) > 0.0);
+    assert_eq!(lost(r#"[["0 s", 0.0], ["5 s", 0.5]]"#), 0, "the run ends before");
+    assert!(lost(r#"[["1 s", 0.05], ["1500 ms", 0.0]]"#) > 0);
 }
 
 #[test]
