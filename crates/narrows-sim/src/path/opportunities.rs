@@ -44,6 +44,13 @@ impl Opportunities {
         self.period
     }
 
+    /// Bytes that may leave after `from`, and at `until` at the latest.
+    pub(super) fn between(&self, from: Time, until: Time) -> Bytes {
+        let at_the_latest = |time: Time| self.before(Time::from_ps(time.as_ps().saturating_add(1)));
+        let count = at_the_latest(until).saturating_sub(at_the_latest(from));
+        Bytes::new(count.saturating_mul(self.size.into()))
+    }
+
     /// Number of those before a time, counted from the beginning of the run.
     fn before(&self, time: Time) -> u64 {
         let since = time.as_ps();
@@ -102,6 +109,8 @@ impl AtOpportunities {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     const fn ms(ms: u64) -> Time {
@@ -157,6 +166,37 @@ mod tests {
             let earlier = (0..).map(|number| link.all.at(number)).take_while(|offered| *offered < at);
             assert!(bytes <= offered.count() as u64 * 1500, "at {at}");
             assert!(bytes > earlier.count() as u64 * 1500, "at {at}");
+        }
+    }
+
+    #[test]
+    fn a_part_of_a_period_has_the_opportunities_in_it_and_not_its_share_of_them() {
+        let times = (1..=100).map(Span::from_ms).collect();
+        let all = Opportunities::new(times, Span::from_ms(1_000), Bytes::new(1500));
+        let bytes = |from, until| all.between(ms(from), ms(until)).get();
+        assert_eq!(bytes(0, 100), 150_000);
+        assert_eq!([bytes(0, 1), bytes(1, 2), bytes(100, 1_000), bytes(1_000, 1_001)], [1500, 1500, 0, 1500]);
+        assert_eq!(bytes(0, 100_000), 100 * 150_000);
+    }
+
+    proptest! {
+        #[test]
+        fn bytes_of_a_time_are_those_of_its_parts_and_of_a_round_those_of_the_period(
+            mut times in prop::collection::vec(0..50_u64, 1..40),
+            rest in 1..9_u64,
+            mut at in prop::collection::vec(0..1_000_u64, 2..9),
+            rounds in 0..9_u64,
+        ) {
+            times.sort_unstable();
+            at.sort_unstable();
+            let period = times[times.len() - 1] + rest;
+            let times = times.into_iter().map(Span::from_ms).collect();
+            let all = Opportunities::new(times, Span::from_ms(period), Bytes::new(1500));
+            let between = |from, until| all.between(ms(from), ms(until)).get();
+            let parts: u64 = at.windows(2).map(|ends| between(ends[0], ends[1])).sum();
+            prop_assert_eq!(between(at[0], at[at.len() - 1]), parts);
+            // Wherever they begin, whole rounds have the same.
+            prop_assert_eq!(between(at[0], at[0] + rounds * period), rounds * all.per_period().get());
         }
     }
 }

@@ -23,10 +23,7 @@ impl Rate {
     pub fn bits_between(&self, from: Time, until: Time) -> f64 {
         match self {
             Self::Steps(steps) => steps.bits_between(from, until) as f64 / BITS as f64,
-            Self::Opportunities(all) => {
-                let of_period = all.per_period().as_f64() * 8.0;
-                of_period * (until - from).as_secs_f64() / all.period().as_secs_f64()
-            }
+            Self::Opportunities(all) => all.between(from, until).as_f64() * 8.0,
         }
     }
 }

@@ -28,6 +28,7 @@ pub(super) const ENTRIES: &[Entry] = &[Entry {
         "DelaySteps",
         "DelayRamp",
         "PathLoss",
+        "LossSteps",
         "GilbertElliott",
         "Policer",
         "Shaper",

@@ -156,10 +156,11 @@ fn utilizations(outline: &Outline<'_>, is_member: impl Fn(usize) -> bool) -> Vec
     }
     let members = outline.ports.iter().enumerate().filter(|(link, _)| is_member(*link));
     let utilization = |(link, port): (usize, &PortCounters)| {
-        port.measured_bytes as f64 * 8.0
-            / outline.plan.network.capacity(LinkId::from(link), from, from + lasted)
+        let capacity = outline.plan.network.capacity(LinkId::from(link), from, from + lasted);
+        // A link may change so that it carries nothing in the measured time.
+        (capacity > 0.0).then(|| port.measured_bytes as f64 * 8.0 / capacity)
     };
-    members.map(utilization).collect()
+    members.filter_map(utilization).collect()
 }
 
 /// Values that metrics of recorded queues are taken of.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use narrows_proto::units::Time;
+use narrows_proto::units::{Span, Time};
 use narrows_sim::observe::StateRow;
 
 use super::{Measured, Model};
@@ -35,6 +35,15 @@ pub(super) const MODELS: &[Model] = &[Model {
         "short_mbps",
         "long_kb",
         "longs",
+        "long_percent",
+        "long_cuts",
+        "short_kb",
+        "startup_bounded_percent",
+        "startup_extra_kb",
+        "startup_cwnd_kb",
+        "cruise_extra_kb",
+        "up_until_s",
+        "up_again_rtts",
     ],
     series: &[],
     measure: states,
@@ -52,6 +61,10 @@ struct Stay {
 }
 
 impl Stay {
+    fn has(&self, time: Time) -> bool {
+        self.from <= time && self.until.is_none_or(|until| time < until)
+    }
+
     fn seconds(&self) -> Option<f64> {
         Some((self.until? - self.from).as_secs_f64())
     }
@@ -135,14 +148,60 @@ fn states(results: &Results) -> Measured {
     measured.quantity("long_kb", last("inflight_long_bytes").map(|bytes| bytes / 1e3));
     let longs: BTreeSet<_> = numbers("inflight_long_bytes").map(f64::to_bits).collect();
     measured.quantity("longs", longs.len() as f64);
+    let part = numbers("inflight_long_bytes").count() as f64 / numbers("pacing_gain").count() as f64;
+    measured.quantity("long_percent", 100.0 * part);
+    measured.quantity("long_cuts", cuts(rows, &stays));
+    measured.quantity("short_kb", numbers("inflight_short_bytes").reduce(f64::min).map(|bytes| bytes / 1e3));
+    let startup = of("startup").next().cloned().unwrap_or_default();
+    let bounded = value_after(rows, "inflight_long_bytes", startup.until.unwrap_or(Time::NEVER)).is_some();
+    measured.quantity("startup_bounded_percent", if bounded { 100.0 } else { 0.0 });
+    let extra = |mode| {
+        let within = move |row: &&StateRow| of(mode).any(|stay| stay.has(row.at));
+        rows.iter()
+            .filter(|row| row.name == "extra_acked_bytes")
+            .filter(within)
+            .filter_map(|row| row.value.number())
+    };
+    measured.quantity("startup_extra_kb", extra("startup").reduce(f64::max).map(|bytes| bytes / 1e3));
+    measured.quantity("cruise_extra_kb", mean(&extra("cruise").collect::<Vec<_>>()).map(|bytes| bytes / 1e3));
+    let windows = results.windows.iter().flatten().filter(|row| startup.has(row.at));
+    measured.quantity("startup_cwnd_kb", windows.map(|row| row.cwnd.as_f64() / 1e3).reduce(f64::max));
+    measured.quantity("up_until_s", of("up").find_map(|stay| stay.until).map(Time::as_secs_f64));
+    measured.quantity("up_again_rtts", in_rtts(again_after_up(&stays)));
     measured
+}
+
+/// The first value of this name that is reported at a time or within a hundredth of a second after it.
+fn value_after(rows: &[StateRow], name: &str, at: Time) -> Option<f64> {
+    let is_near = |row: &&StateRow| row.name == name && row.at >= at && row.at <= at + Span::from_ms(10);
+    rows.iter().find(is_near)?.value.number()
+}
+
+/// How often the long-term bound was lower as soon as UP had ended.
+fn cuts(rows: &[StateRow], stays: &[Stay]) -> f64 {
+    let is_cut = |until: Time| {
+        let name = "inflight_long_bytes";
+        let before = rows.iter().rfind(|row| row.name == name && row.at < until)?.value.number()?;
+        Some(value_after(rows, name, until)? < before)
+    };
+    let ends = stays.iter().filter(|stay| stay.mode == "up").filter_map(|stay| stay.until);
+    ends.filter(|until| is_cut(*until).unwrap_or(false)).count() as f64
+}
+
+/// Seconds from the end of UP to the next REFILL, if it is the shortest time.
+fn again_after_up(stays: &[Stay]) -> Option<f64> {
+    let ends = stays.iter().enumerate().filter(|(_, stay)| stay.mode == "up");
+    let after = ends.filter_map(|(place, stay)| {
+        let refill = stays[place + 1..].iter().find(|stay| stay.mode == "refill")?;
+        Some((refill.from - stay.until?).as_secs_f64())
+    });
+    after.reduce(f64::min)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use narrows_proto::cc::Inside;
-    use narrows_proto::units::Span;
 
     #[test]
     fn a_stay_lasts_until_another_mode_is_reported() {

@@ -29,7 +29,7 @@ pub use measure::{Expect, Flows, Measure, Record, RecordFlows, RecordPorts, Stop
 pub use names::Names;
 pub(crate) use names::matches;
 pub use paths::{
-    CsvTrace, DelayOverTime, DelayRamp, DelaySteps, Direction, LinkPath, MahimahiTrace, PathLoss,
+    CsvTrace, DelayOverTime, DelayRamp, DelaySteps, Direction, LinkPath, LossSteps, MahimahiTrace, PathLoss,
     PathProfile, RateOverTime, RateRamp, RateSteps,
 };
 pub use reaction::ReactionPoints;

@@ -34,14 +34,26 @@ pub struct LinkPath {
     pub profile: Option<PathProfile>,
 }
 
-/// Random loss. Both may be given.
+/// Random loss. Losses in bursts may come on top of others.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PathLoss {
     /// Probability that a packet is lost, whatever became of others.
     pub random: Option<f64>,
+    /// The same, in place of `random`, where it changes at given times.
+    pub steps: Option<LossSteps>,
     /// Losses in bursts.
     pub gilbert_elliott: Option<GilbertElliott>,
+}
+
+/// A probability of loss that changes at given times.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LossSteps {
+    /// Times with the probability that holds from then on. Before the first it is that of the topology.
+    pub at: Vec<(Span, f64)>,
+    /// Time after which everything begins again; the last probability holds for ever if left out.
+    pub repeat_after: Option<Span>,
 }
 
 /// Usual kinds of links.

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::control::Control;
 use super::judge::{Halt, Judge};
-use super::measured::{BOTTLENECK, Measured};
+use super::measured::{self, Measured};
 use super::objective::delivers;
 use super::path::{LENGTH, Path};
 use super::shrink::shrink;
@@ -158,7 +158,7 @@ impl Curves {
         let place = |ps: u64| (ps / 1_000_000_000) as u32 / POINT_MS;
         let seconds = |place: u32| f64::from(place * POINT_MS) / 1e3;
         let mut queue = vec![0.0; points as usize];
-        for row in results.queues.iter().flatten().filter(|row| row.link.index() == BOTTLENECK) {
+        for row in measured::queue(results) {
             let ms = (row.start.as_ps() / 1_000_000_000) as u32;
             if let Some(longest) = queue.get_mut(place(row.start.as_ps()) as usize) {
                 *longest = f64::max(*longest, row.mean_backlog * 8.0 / path.rate_at(ms).max(1.0));

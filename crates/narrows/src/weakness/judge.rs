@@ -2,7 +2,8 @@
 //!
 //! Badness is measured against what is possible for somebody who knows the path beforehand. That is more than any control reaches on
 //! some paths, so the least badness of the references that deliver is taken off: what is left can be done better, and somebody does.
-//! As a score is never more than the badness of the control alone, references are run only if that is above the bar.
+//! As a score is never more than the badness of the control alone, references are run only if that is above the bar, and until one has
+//! no badness at all.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -69,6 +70,9 @@ impl<'a> Judge<'a> {
                 let reference = self.run_at(path, share, reference, seed)?;
                 if delivers(share, &tested.measured, &reference.measured) {
                     score = score.max(Some(tested.badness.saturating_sub(reference.badness)));
+                    if reference.badness == 0 {
+                        break;
+                    }
                 }
             }
         }
@@ -158,6 +162,38 @@ mod tests {
         let (badness, score) = judge.score(&plain(), 1, 999_999).unwrap();
         assert_eq!((score, judge.runs.load(Ordering::Relaxed)), (None, 1));
         assert!(badness < 200_000, "alone on a quiet link Reno has most of it: {badness}");
+    }
+
+    #[test]
+    fn behind_a_reference_that_could_not_do_better_none_is_run() {
+        let control = Control::find("reno").unwrap();
+        let judge = judge(&control, Objective::Lose);
+        let path = plain();
+        let tested = judge.run(&path, "reno", 1).unwrap();
+        let is_perfect = |name: &&str| {
+            let run = judge.run(&path, name, 1).unwrap();
+            run.badness == 0 && delivers(path.share(), &tested.measured, &run.measured)
+        };
+        let before = control.references().take_while(|name| !is_perfect(name)).count();
+        assert!(before + 1 < control.references().count(), "one of the first loses nothing");
+        judge.runs.store(0, Ordering::Relaxed);
+        assert_eq!(judge.score(&path, 1, 0).unwrap(), (tested.badness, Some(tested.badness)));
+        assert_eq!(judge.runs.load(Ordering::Relaxed), before as u64 + 2);
+    }
+
+    #[test]
+    fn the_queue_is_that_of_the_bottleneck_wherever_it_stands_among_the_links() {
+        let control = Control::find("reno").unwrap();
+        let (judge, path) = (judge(&control, Objective::Fill), plain());
+        let text = scenario(&path, &control, "reno", ["path", ""], 1, Record::Queue);
+        let (before, links) = text.split_once("links = [\n").unwrap();
+        let (links, after) = links.split_once("]\n\n").unwrap();
+        let last: String = links.lines().rev().map(|link| format!("{link}\n")).collect();
+        let other = format!("{before}links = [\n{last}]\n\n{after}");
+        assert_ne!(text, other);
+        let [one, other] = [text, other].map(|text| Measured::of(&path, &judge.results(text).unwrap()));
+        assert!(one.waiting > 0.1);
+        assert_eq!(one, other);
     }
 
     #[test]

@@ -1,15 +1,15 @@
 //! Measurements of a run.
 
 use narrows_proto::units::Time;
+use narrows_sim::observe::PortRow;
 
 use super::path::{LENGTH, MEASURED_FROM, Path};
+use super::written::{RECEIVER, SWITCH};
 use crate::results::{FlowRow, Results};
 use crate::statistics::mean;
 
 /// Interval in which queues are recorded, milliseconds.
 pub(super) const INTERVAL: u32 = 10;
-/// Number of the bottleneck among the links of a scenario: it is the first.
-pub(super) const BOTTLENECK: usize = 0;
 
 /// Measurements of a run on a path.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,11 +44,21 @@ impl Measured {
     }
 }
 
+/// Rows of the queue of the bottleneck, if queues were recorded.
+pub(super) fn queue(results: &Results) -> impl Iterator<Item = &PortRow> {
+    let topology = &results.plan.network.topology;
+    let name = move |node| topology.node(node).name.as_str();
+    let leads = move |row: &&PortRow| {
+        let ends = topology.link(row.link);
+        [name(ends.from), name(ends.to)] == [SWITCH, RECEIVER]
+    };
+    results.queues.iter().flatten().filter(leads)
+}
+
 fn waiting(path: &Path, results: &Results) -> f64 {
     let moment = |ms: u32| Time::from_ps(u64::from(ms) * 1_000_000_000);
     let (from, until) = (moment(MEASURED_FROM), moment(LENGTH));
-    let rows = results.queues.iter().flatten();
-    let rows = rows.filter(|row| row.link.index() == BOTTLENECK && (from..until).contains(&row.start));
+    let rows = queue(results).filter(|row| (from..until).contains(&row.start));
     // Intervals without a row were empty.
     let parts = rows.map(|row| {
         let ms = (row.start.as_ps() / 1_000_000_000) as u32;

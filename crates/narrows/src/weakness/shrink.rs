@@ -1,5 +1,7 @@
 //! A worst case made simple: parts are removed and numbers rounded as long as most of the score stays.
 
+use std::collections::HashSet;
+
 use super::gene::rounded;
 use super::judge::{Halt, Judge};
 use super::path::{Flow, Path};
@@ -20,6 +22,8 @@ pub(super) fn shrink(
 ) -> Result<(Path, u32), Halt> {
     let bar = (u64::from(score) * u64::from(KEPT) / 100).saturating_sub(1) as u32;
     let (mut path, mut score) = (path.clone(), score);
+    // A pass begins with what the pass before has refused since it changed the path for the last time.
+    let mut refused = HashSet::new();
     for _ in 0..PASSES {
         let before = path.clone();
         let mut number = 0;
@@ -27,11 +31,12 @@ pub(super) fn shrink(
         // something that was removed, which the next pass finds.
         while let Some(simple) = simpler(&path, space).into_iter().nth(number) {
             number += 1;
-            if simple == path {
+            if simple == path || refused.contains(&simple) {
                 continue;
             }
-            if let (_, Some(still)) = judge.score(&simple, seed, bar)? {
-                (path, score) = (simple, still);
+            match judge.score(&simple, seed, bar)? {
+                (_, Some(still)) => (path, score) = (simple, still),
+                (_, None) => _ = refused.insert(simple),
             }
         }
         if path == before {

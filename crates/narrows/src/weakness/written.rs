@@ -6,8 +6,9 @@ use super::control::Control;
 use super::element::{Element, Step};
 use super::path::{LENGTH, MEASURED_FROM, Path, Queue};
 
-/// The switch, whose first link is the bottleneck.
+/// The two ends of the bottleneck.
 pub(super) const SWITCH: &str = "switch";
+pub(super) const RECEIVER: &str = "receiver";
 /// Delay of the bottleneck itself; the rest of a round trip is that of a sender's own link.
 const DELAY_MS: f64 = 1.0;
 /// Rate of all other links.
@@ -38,7 +39,7 @@ pub(super) fn scenario(
         loss => format!(", error_rate = {}", f64::from(loss) / 1e5),
     };
     links.push(format!(
-        "{{ between = [\"{SWITCH}\", \"receiver\"], rate = \"{rate} kb/s\", reverse_rate = \"{ACCESS}\", delay = \"{DELAY_MS} ms\"{loss} }}"
+        "{{ between = [\"{SWITCH}\", \"{RECEIVER}\"], rate = \"{rate} kb/s\", reverse_rate = \"{ACCESS}\", delay = \"{DELAY_MS} ms\"{loss} }}"
     ));
     let mut host = |name: &str, rtt: u32| {
         let delay = f64::from(rtt) / 2.0 - DELAY_MS;
@@ -70,7 +71,7 @@ pub(super) fn scenario(
                 host(&name, path.tested[0].rtt);
                 let (on, off, rate) = (bursts.on, bursts.off, bursts.rate(path.rate).round());
                 let pattern = format!(
-                    "{{ on_off = {{ rate = \"{rate} kb/s\", on = {{ constant = \"{on} ms\" }}, off = {{ constant = \"{off} ms\" }}, pairs = [[\"{name}\", \"receiver\"]] }} }}"
+                    "{{ on_off = {{ rate = \"{rate} kb/s\", on = {{ constant = \"{on} ms\" }}, off = {{ constant = \"{off} ms\" }}, pairs = [[\"{name}\", \"{RECEIVER}\"]] }} }}"
                 );
                 group(&mut traffic, &name, &pattern, None, bursts.start);
             }
@@ -90,7 +91,7 @@ pub(super) fn scenario(
     };
     format!(
         "{title}version = 2\nname = \"{name}\"\nseed = {seed}\nstop = {{ after = \"{length} s\" }}\nmeasure = {{ from = \"{from} s\" }}\n\n\
-         [topology.explicit]\nhosts = [{hosts}, \"receiver\"]\nswitches = [{{ name = \"{SWITCH}\" }}]\nlinks = [\n{links}]\n\n\
+         [topology.explicit]\nhosts = [{hosts}, \"{RECEIVER}\"]\nswitches = [{{ name = \"{SWITCH}\" }}]\nlinks = [\n{links}]\n\n\
          [switches.default]\n{switches}{changes}{traffic}{record}"
     )
 }
@@ -111,7 +112,7 @@ fn changes(path: &Path) -> String {
     if keys.is_empty() {
         return keys;
     }
-    format!("\n[[paths]]\nlink = [\"{SWITCH}\", \"receiver\"]\ndirection = \"forth\"\n{keys}")
+    format!("\n[[paths]]\nlink = [\"{SWITCH}\", \"{RECEIVER}\"]\ndirection = \"forth\"\n{keys}")
 }
 
 fn switches(path: &Path) -> String {
@@ -128,7 +129,7 @@ fn switches(path: &Path) -> String {
 }
 
 fn long_lived(into: &mut String, name: &str, flows: u32, control: &str, start: u32) {
-    let pattern = format!("{{ long_lived = {{ flows = {flows}, pairs = [[\"{name}\", \"receiver\"]] }} }}");
+    let pattern = format!("{{ long_lived = {{ flows = {flows}, pairs = [[\"{name}\", \"{RECEIVER}\"]] }} }}");
     group(into, name, &pattern, Some(control), start);
 }
 

@@ -9,6 +9,7 @@ use narrows::inputs::Content;
 use narrows::plan::Plan;
 use narrows::results::Results;
 use narrows::run::{Options, run};
+use narrows_sim::DropCause;
 
 const SCENARIO: &str = r#"
 version = 2
@@ -41,12 +42,14 @@ const RATE: &str = r#"paths.0.rate={ steps = { at = [["1 s", "5 Mb/s"], ["2 s", 
 
 fn document(overrides: &[&str]) -> Document {
     let mut document = Document::parse("changing.toml", SCENARIO, "").expect("parses");
+    let begins: String = (1..=100).chain([1_000]).map(|ms| format!("{ms}\n")).collect();
     for (name, text) in [
         (
             "lte.csv",
             "time,rate,delay,loss\n0,4 Mb/s,5 ms,0\n0.5,30 Mb/s,9 ms,0.001\n0.9,0,9 ms,0\n1,1e6,9 ms,0\n",
         ),
         ("lte.up", "1\n2\n2\n5\n"),
+        ("begins.up", &begins),
         ("empty.up", ""),
         ("unsorted.up", "2\n1\n"),
         ("stops.csv", "0,1e6\n1,0\n"),
@@ -95,6 +98,24 @@ fn a_link_carries_what_its_rate_over_time_allows() {
 }
 
 #[test]
+fn no_link_is_utilized_beyond_what_its_trace_offers_in_the_measured_time() {
+    // All but one opportunity of a period of 1 s are in its first 100 ms, and nothing else is measured.
+    let trace = r#"paths.0.rate={ mahimahi = { file = "begins.up" } }"#;
+    let results = results(&[trace, r#"stop.after="100 ms""#, r#"traffic.0.cc={ reno = {} }"#]);
+    let utilization = results.metric("total.max_utilization").expect("a link is used");
+    assert!((0.2..=1.0).contains(&utilization), "{utilization}");
+}
+
+#[test]
+fn losses_come_at_their_times() {
+    let lost = |at: &str| {
+        results(&[&format!("paths.0.loss={{ steps = {{ at = {at} }} }}")]).drops(DropCause::LinkError)
+    };
+    assert_eq!(lost(r#"[["0 s", 0.0], ["5 s", 0.5]]"#), 0, "the run ends before");
+    assert!(lost(r#"[["1 s", 0.05], ["1500 ms", 0.0]]"#) > 0);
+}
+
+#[test]
 fn slowdowns_are_measured_against_the_same_changing_link() {
     let finite = r#"traffic.0.pattern.long_lived.size="1 MB""#;
     let results =
@@ -139,6 +160,11 @@ fn what_cannot_be_is_refused_with_its_place() {
             "expected later than begin",
         ),
         (r#"paths.0.delay={ steps = { at = [["1 s", "2 h"]] } }"#, "7200 s, expected at most 3600 s"),
+        (r#"paths.0.loss={ steps = { at = [["1 s", 1.0]] } }"#, "1, expected at least 0, less than 1"),
+        (
+            r#"paths.0.loss={ random = 0.1, steps = { at = [["1 s", 0.2]] } }"#,
+            "`loss.steps` stands in its place: give one of them",
+        ),
     ] {
         let error = refused(&[setting]);
         assert!(error.contains(expected), "{setting}: {error}");

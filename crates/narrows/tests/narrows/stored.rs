@@ -29,6 +29,8 @@ const MAY_BE_MISSING: &[(&str, &[&str])] = &[
             "RateSteps.repeat_after",
             "DelaySteps.repeat_after",
             "PathLoss.random",
+            "PathLoss.steps",
+            "LossSteps.repeat_after",
             "Jitter.late",
             "Slots.max_bytes",
             "ReactionPoints.mark",

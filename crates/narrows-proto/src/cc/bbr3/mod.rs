@@ -84,6 +84,10 @@ impl Algorithm for Bbr3 {
         ),
         ("inflight_long_bytes", "The most that probing found safe; no row before a loss while probing."),
         ("min_rtt_ps", "The smallest round-trip time of the last ten seconds; no row before there is one."),
+        (
+            "extra_acked_bytes",
+            "The most that was acknowledged at once beyond the bandwidth, over ten rounds.",
+        ),
         ("pacing_gain", "The factor of the bandwidth at which packets leave."),
         ("cwnd_gain", "The factor of the bandwidth-delay product that the window aims at."),
         ("alpha", "The average of the marked part; only with `ecn`."),
@@ -143,6 +147,7 @@ impl Controller for Bbr3 {
         if let Some(min_rtt) = model.round_trips.min {
             report("min_rtt_ps", (min_rtt.as_ps() as f64).into());
         }
+        report("extra_acked_bytes", model.extra_acked().as_f64().into());
         let (pacing, window) = model.gains();
         report("pacing_gain", pacing.into());
         report("cwnd_gain", window.into());

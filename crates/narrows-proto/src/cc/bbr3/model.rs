@@ -205,9 +205,14 @@ impl Model {
         self.with_budget(self.product(rate, 1.0))
     }
 
+    /// The most that was acknowledged beyond the bandwidth.
+    pub(super) fn extra_acked(&self) -> Bytes {
+        self.aggregation.extra(self.rate(), Span::MAX)
+    }
+
     pub(super) fn set_cwnd(&mut self, ack: &Ack) {
-        let extra = self.aggregation.extra(self.rate(), Span::MAX);
-        let target = self.with_budget(self.product(self.rate(), self.gains().1).saturating_add(extra));
+        let whole = self.product(self.rate(), self.gains().1).saturating_add(self.extra_acked());
+        let target = self.with_budget(whole);
         let grown = self.cwnd.saturating_add(ack.acked);
         if self.full.reached {
             self.cwnd = grown.min(target);

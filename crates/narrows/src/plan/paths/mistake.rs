@@ -15,6 +15,11 @@ pub(super) fn rate_mistake(rate: BitRate) -> Option<String> {
     (!fits).then(|| format!("{rate}, expected 0 b/s, or {} to {}", WireTime::MIN_RATE, WireTime::MAX_RATE))
 }
 
+/// Checks the probability that a packet is lost.
+pub(super) fn loss_mistake(loss: f64) -> Option<String> {
+    (!(0.0..1.0).contains(&loss)).then(|| format!("{loss}, expected at least 0, less than 1"))
+}
+
 /// Checks a delay.
 pub(super) fn delay_mistake(delay: Span) -> Option<String> {
     (delay > LONGEST_DELAY).then(|| format!("{delay}, expected at most {LONGEST_DELAY}"))

@@ -20,13 +20,13 @@ pub use self::csv::{CsvSteps, parse_csv};
 pub use self::facts::PathFacts;
 pub(super) use self::facts::path_facts;
 pub use self::mahimahi::parse_mahimahi;
-use self::mistake::Mistake;
+use self::mistake::{Mistake, loss_mistake};
 pub use self::over_time::Listed;
 use super::Checker;
 use super::links::links_between;
 use crate::diagnostic::{Code, Diagnostic, Rejection};
 use crate::document::Document;
-use crate::scenario::{Direction, LinkPath, PortChoice, RateOverTime, Scenario};
+use crate::scenario::{Direction, LinkPath, PathLoss, PortChoice, RateOverTime, Scenario};
 
 /// The most steps, or opportunities, that a link may have: those of a day at 115 a second. They take 160 MB.
 pub const MOST_STEPS: usize = 10_000_000;
@@ -105,10 +105,8 @@ impl Entry<'_, '_> {
         for (key, checked) in checked {
             self.checker.in_range(&format!("{}.{key}", self.at), checked.unwrap_or(Ok(())));
         }
-        let random = loss.as_ref().and_then(|loss| loss.random).unwrap_or(0.0);
-        if !(0.0..1.0).contains(&random) {
-            let message = format!("random = {random}, expected at least 0, less than 1");
-            self.error("loss.random", Diagnostic::error(Code::OutOfRange, message));
+        if let Some(message) = loss.as_ref().and_then(|loss| loss_mistake(loss.random?)) {
+            self.error("loss.random", Diagnostic::error(Code::OutOfRange, format!("random = {message}")));
         }
         if slots.is_some() && jitter.as_ref().is_some_and(|jitter| jitter.reorder) {
             let message = "slots keep the order of packets, and jitter may not: reorder = true";
@@ -227,13 +225,8 @@ impl Written {
             }
             written.delay = keep(over_time::delay(delay), &mut mistakes);
         }
-        let random = of.loss.as_ref().and_then(|loss| loss.random);
-        if random.is_some() && written.loss.is_some() {
-            let message = "the file of `rate` has losses as well";
-            mistakes.push(("loss.random", Diagnostic::error(Code::Conflict, message)));
-        }
-        if let Some(random) = random {
-            written.loss = Some(Listed { steps: vec![(Span::ZERO, random)], period: None });
+        if let Some(loss) = &of.loss {
+            written.read_loss(loss, &mut mistakes);
         }
         written.others = Path {
             bursts: of.loss.as_ref().and_then(|loss| loss.gilbert_elliott),
@@ -244,6 +237,27 @@ impl Written {
             ..Path::default()
         };
         (written, mistakes)
+    }
+
+    fn read_loss(&mut self, of: &PathLoss, mistakes: &mut Vec<Mistake>) {
+        let mut conflict =
+            |key, message: &str| mistakes.push((key, Diagnostic::error(Code::Conflict, message)));
+        let from_file = self.loss.is_some();
+        if from_file && of.random.is_some() {
+            conflict("loss.random", "the file of `rate` has losses as well");
+        }
+        if from_file && of.steps.is_some() {
+            conflict("loss.steps", "the file of `rate` has losses as well");
+        }
+        if of.random.is_some() && of.steps.is_some() {
+            conflict("loss.random", "`loss.steps` stands in its place: give one of them");
+        }
+        if let Some(random) = of.random {
+            self.loss = Some(Listed { steps: vec![(Span::ZERO, random)], period: None });
+        }
+        if let Some(steps) = &of.steps {
+            self.loss = keep(over_time::loss_steps(steps), mistakes);
+        }
     }
 
     /// Over a link, whose rate and delay hold where nothing else is said.

@@ -6,9 +6,9 @@ use narrows_proto::units::{BitRate, Span};
 use narrows_sim::is_link_rate;
 use narrows_sim::path::Steps;
 
-use super::mistake::{Mistake, delay_mistake, rate_mistake};
+use super::mistake::{Mistake, delay_mistake, loss_mistake, rate_mistake};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::scenario::{DelayOverTime, DelayRamp, DelaySteps, RateRamp, RateSteps};
+use crate::scenario::{DelayOverTime, DelayRamp, DelaySteps, LossSteps, RateRamp, RateSteps};
 
 /// The most steps of a ramp.
 const MOST_OF_RAMP: u32 = 1_000_000;
@@ -39,6 +39,11 @@ pub(super) fn rate_steps(of: &RateSteps) -> Result<Listed<BitRate>, Vec<Mistake>
 fn delay_steps(of: &DelaySteps) -> Result<Listed<Span>, Vec<Mistake>> {
     let DelaySteps { at, repeat_after } = of;
     steps(at, *repeat_after, ["delay.steps.at", "delay.steps.repeat_after"], delay_mistake)
+}
+
+pub(super) fn loss_steps(of: &LossSteps) -> Result<Listed<f64>, Vec<Mistake>> {
+    let LossSteps { at, repeat_after } = of;
+    steps(at, *repeat_after, ["loss.steps.at", "loss.steps.repeat_after"], loss_mistake)
 }
 
 /// Steps that are in order, with values that nothing is wrong with; keys of the list and of the period.
