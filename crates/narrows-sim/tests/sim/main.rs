@@ -9,6 +9,7 @@ mod fluid;
 mod grouped;
 mod hosts;
 mod l4s;
+mod l4s_fallback;
 mod lossless;
 mod nic;
 mod offload;
