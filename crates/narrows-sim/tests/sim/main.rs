@@ -21,6 +21,7 @@ mod queues;
 mod rack;
 mod rdma;
 mod responses;
+mod rivals;
 mod session;
 mod signals;
 mod support;
