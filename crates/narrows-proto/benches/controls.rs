@@ -11,7 +11,7 @@
 use std::collections::VecDeque;
 use std::process::ExitCode;
 
-use narrows_proto::cc::{Ack, Cc, Config, Congestion, Controller, DeliverySample, Ecn, Limit, Path};
+use narrows_proto::cc::{Ack, Cc, Config, Congestion, Controller, DeliverySample, Ecn, Limit, Path, PeerEcn};
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 
 const ACKNOWLEDGEMENTS: u64 = 50_000;
@@ -115,6 +115,7 @@ impl Connection {
             paced: false,
             merged: 1,
             offload: None,
+            peer_ecn: PeerEcn::Accurate,
         };
         let cc = config.build(&path);
         Self {

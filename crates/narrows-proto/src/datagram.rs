@@ -54,6 +54,7 @@ impl Params {
             paced: true,
             merged: 1,
             offload: None,
+            peer_ecn: cc::PeerEcn::Accurate,
         }
     }
 

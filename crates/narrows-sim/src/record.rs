@@ -219,6 +219,8 @@ macro_rules! port_counters {
                 pub measured_bytes: u64 = sum,
                 /// Packets marked.
                 pub marks: u64 = sum,
+                /// Packets whose codepoint the link changed (ECN).
+                pub mangled: u64 = sum,
                 /// Packets dropped, by [`DropCause`].
                 pub drops: [u64; DropCause::ALL.len()] = each,
                 /// Bytes dropped.

@@ -1,7 +1,7 @@
 //! A million random steps, on connections with random settings that last for a thousand each.
 
 use fastrand::Rng;
-use narrows_proto::cc::{Algorithm, Config, Controller, Path, dctcp, gemini};
+use narrows_proto::cc::{Algorithm, Config, Controller, Path, PeerEcn, dctcp, gemini};
 use narrows_proto::units::{BitRate, Bytes, Span};
 
 use super::core::{Ack, Dctcp, Gemini, pacing};
@@ -24,6 +24,7 @@ fn path(window: u32) -> Path {
         paced: false,
         merged: 1,
         offload: None,
+        peer_ecn: PeerEcn::Accurate,
     }
 }
 

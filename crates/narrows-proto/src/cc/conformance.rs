@@ -6,7 +6,7 @@ use super::rackcc::{Advice, JumboReport};
 use super::registry::ALGORITHMS;
 use super::{
     Ack, Cc, Config, Congestion, Controller, DeliverySample, Inside, Limit, LostSegment, MOST_INSIDE, Path,
-    Signal, copa, dctcp, gemini,
+    PeerEcn, Signal, copa, dctcp, gemini,
 };
 
 use crate::telemetry::{Hop, Telemetry};
@@ -25,6 +25,7 @@ pub(super) fn path() -> Path {
         paced: false,
         merged: 1,
         offload: None,
+        peer_ecn: PeerEcn::Accurate,
     }
 }
 

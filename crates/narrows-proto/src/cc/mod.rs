@@ -68,6 +68,11 @@ pub trait Controller {
         let _ = (now, signal);
     }
 
+    /// Payload of a full segment from now on, if the control chooses it. Only with [`Ecn::Counted`].
+    fn segment(&self) -> Option<Bytes> {
+        None
+    }
+
     /// When to signal [`Signal::Timer`]. Only over [RDMA](crate::rdma).
     #[inline]
     fn next_timer(&self) -> Time {
@@ -191,6 +196,23 @@ pub struct Path {
     pub merged: u64,
     /// Bursts that leave at once; none if each segment leaves alone.
     pub offload: Option<Offload>,
+    /// Feedback of marks that the receiver has.
+    pub peer_ecn: PeerEcn,
+}
+
+/// Feedback of marks that a receiver has, as the handshake finds out (RFC 9768 §3.1).
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum PeerEcn {
+    /// Whatever the control needs.
+    #[default]
+    Accurate,
+    /// That of RFC 3168: a mark is repeated until the sender says it has reduced its window.
+    Classic,
+    /// None.
+    Off,
 }
 
 /// Bursts of a host with segmentation offload: as much as takes `within` at the rate of the connection.

@@ -58,6 +58,13 @@ macro_rules! registry {
                 }
             }
 
+            fn segment(&self) -> Option<Bytes> {
+                match self {
+                    $(Self::$algorithm(controller) => controller.segment(),)+
+                    Self::Custom(controller) => controller.segment(),
+                }
+            }
+
             fn on_idle(&mut self, now: Time, idle: Span, restart: Option<Bytes>) {
                 match self {
                     $(Self::$algorithm(controller) => controller.on_idle(now, idle, restart),)+

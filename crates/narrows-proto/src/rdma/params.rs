@@ -1,4 +1,4 @@
-use crate::cc::{Config, OutOfRange, Path, Ranges};
+use crate::cc::{Config, OutOfRange, Path, PeerEcn, Ranges};
 use crate::stream::Endpoint;
 use crate::units::{Bytes, Span};
 
@@ -171,6 +171,7 @@ impl Params {
             paced: false,
             merged: 1,
             offload: None,
+            peer_ecn: PeerEcn::Accurate,
         }
     }
 

@@ -7,12 +7,19 @@
 //!          nor once two marked packets are not acknowledged
 //! Reading  of an acknowledgment that delivers 8 packets or more: as many       §3.2.2.5.2
 //!          marks as ACE and the packets allow
+//! SYN      says ECT; the three bits of the SYN-ACK say how it arrived          §3.1.2, ECN++
+//! Mangled  once a codepoint arrived changed, packets say Not-ECT               §3.2.2.3
 //! ```
 //! An exact count stands for the option of byte counters, which tells as much: it adds 8 B to an acknowledgment, unless three blocks
 //! leave no room (they go first), where the count arrives all the same.
 //!
-//! Differs from RFC 9768: there is no negotiation, neither counts of bytes nor of other codepoints, and an acknowledgment of 8 packets
-//! is read as if many marks were likely, whatever came before.
+//! Both ends know at once what they agree on (`peer_ecn`), as if from an earlier connection. That the SYN arrived changed shows in any
+//! form; of data only the option shows it, whose counters of the other codepoints stand here as a flag. A mark of the SYN reaches the
+//! control with the first acknowledgment.
+//!
+//! Differs from RFC 9768: there are neither counts of bytes nor of other codepoints, and an acknowledgment of 8 packets is read as if
+//! many marks were likely, whatever came before. A SYN-ACK says Not-ECT of a SYN that arrived with any other codepoint than it was
+//! sent with.
 
 use crate::units::Bytes;
 
@@ -49,7 +56,31 @@ const ROOM: u64 = 28;
 /// ACE before the first mark.
 const FIRST: u32 = 5;
 
+/// The three bits of a SYN-ACK: how the SYN arrived.
+const SYN_NOT_ECT: u8 = 0b010;
+const SYN_ECT: u8 = 0b011;
+const SYN_CE: u8 = 0b110;
+
 impl CeCount {
+    /// Answer to a SYN.
+    pub(super) fn of_syn(ce: bool, mangled: bool) -> Self {
+        Self::Ace(match (ce, mangled) {
+            (true, _) => SYN_CE,
+            (false, true) => SYN_NOT_ECT,
+            (false, false) => SYN_ECT,
+        })
+    }
+
+    /// Of a SYN-ACK: the codepoint of the SYN arrived changed.
+    pub(super) fn says_mangled(self) -> bool {
+        self == Self::Ace(SYN_NOT_ECT)
+    }
+
+    /// Of a SYN-ACK: the SYN was marked.
+    pub(super) fn says_marked(self) -> bool {
+        self == Self::Ace(SYN_CE)
+    }
+
     pub(super) fn of(form: AccurateEcn, packets: u32) -> Self {
         match form {
             AccurateEcn::Count => Self::Exact(packets),
@@ -123,6 +154,11 @@ pub(super) struct Known {
 }
 
 impl Known {
+    /// A packet besides data was marked.
+    pub(super) fn owe(&mut self, size: Bytes) {
+        self.owed = self.owed.saturating_add(size);
+    }
+
     /// An acknowledgment delivers `acked` bytes in segments of `mss`. Returns the marked part of them: no more than all.
     pub(super) fn on_ack(&mut self, count: CeCount, acked: Bytes, mss: Bytes) -> Bytes {
         let delivered = u32::try_from(acked.get().div_ceil(mss.get())).unwrap_or(u32::MAX);
@@ -137,11 +173,11 @@ impl Known {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Params, Receiver, Segment, Segmentation};
+    use super::super::{AckFrame, Endpoint, Params, Poll, Receiver, Segment, Segmentation, Sender};
     use super::*;
     use crate::cc::parts::SplitMix;
-    use crate::cc::{Config, Ecn};
-    use crate::units::{Span, Time};
+    use crate::cc::{Config, Ecn, PeerEcn};
+    use crate::units::{BitRate, Span, Time};
 
     const MSS: Bytes = Bytes::new(1000);
 
@@ -233,6 +269,99 @@ mod tests {
         let says = |cc: &Config| params.says_l4s(cc) && cc.ecn() != Ecn::Off;
         let named: Vec<_> = Config::all().into_iter().filter(says).map(|cc| cc.name()).collect();
         assert_eq!(named, ["prague"]);
+    }
+
+    /// What the next packets of a Prague flow say after a SYN that arrived so, and after so many acknowledgments of two packets.
+    fn prague_after(syn: Segment, frames: &[AckFrame]) -> Sender {
+        let params = Params::default();
+        let at = Endpoint { link: BitRate::from_gbps(1), seed: 1 };
+        let mut sender = Sender::new(&params, &Config::Prague(Default::default()), at, Bytes::new(1 << 20));
+        sender.start(&params, Time::ZERO);
+        let Poll::Send(_) = sender.poll_transmit(&params, Time::ZERO) else { panic!("a SYN") };
+        let mut receiver = Receiver::new(Ecn::Counted);
+        let now = Time::ZERO + Span::from_ms(10);
+        receiver.on_segment(&params, now, &syn, |frame| sender.on_ack(&params, now, &frame));
+        let mut now = now;
+        for frame in frames {
+            while let Poll::Send(_) = sender.poll_transmit(&params, now) {}
+            now += Span::from_ms(10);
+            sender.on_ack(&params, now, frame);
+        }
+        sender
+    }
+
+    fn says_ect(mut sender: Sender) -> bool {
+        match sender.poll_transmit(&Params::default(), Time::ZERO + Span::from_secs(1)) {
+            Poll::Send(segment) => !segment.not_ect,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    const SYN: Segment = Segment {
+        seq: 0,
+        len: 0,
+        syn: true,
+        fin: false,
+        cwr: false,
+        retransmission: false,
+        goes_on: false,
+        requests_ack: false,
+        not_ect: false,
+        ce: false,
+        mangled: false,
+        merged: 0,
+    };
+
+    #[test]
+    fn a_syn_that_arrives_changed_ends_ect() {
+        assert!(says_ect(prague_after(SYN, &[])));
+        assert!(says_ect(prague_after(Segment { ce: true, ..SYN }, &[])));
+        assert!(!says_ect(prague_after(Segment { mangled: true, ..SYN }, &[])));
+    }
+
+    #[test]
+    fn data_that_arrives_changed_ends_ect_if_the_option_shows_it() {
+        let frame = |mangled| AckFrame { ack: 1448, ce: CeCount::Exact(0), mangled, ..AckFrame::default() };
+        assert!(says_ect(prague_after(SYN, &[frame(false)])));
+        assert!(!says_ect(prague_after(SYN, &[frame(true)])));
+        let told = |form| {
+            let params = Params { accurate_ecn: Some(form), ack_every: 1, ..Params::default() };
+            let (mut receiver, mut told) = (Receiver::new(Ecn::Counted), false);
+            let segment = Segment { len: 1000, mangled: true, ..Segment::default() };
+            receiver.on_segment(&params, Time::ZERO, &segment, |frame| told |= frame.mangled);
+            told
+        };
+        assert_eq!([AccurateEcn::Count, AccurateEcn::Ace].map(told), [true, false]);
+    }
+
+    #[test]
+    fn a_marked_syn_halves_the_first_window() {
+        let frame = AckFrame { ack: 1448, ce: CeCount::Exact(0), ..AckFrame::default() };
+        let window = |ce| {
+            let mut half = Bytes::ZERO;
+            prague_after(Segment { ce, ..SYN }, &[frame]).inside(&mut |name, value| {
+                if name == "window_bytes" {
+                    half = Bytes::from_f64(value.number().expect("a number"));
+                }
+            });
+            half
+        };
+        assert_eq!([false, true].map(window), [10, 5].map(|segments| Bytes::new(1448 * segments)));
+    }
+
+    #[test]
+    fn what_is_agreed_on_is_what_both_ends_have() {
+        let named =
+            |name: &str| Config::all().into_iter().find(|cc| cc.name() == name).expect("it is registered");
+        let cubic = Config::Cubic(crate::cc::cubic::Params { ecn: true, ..Default::default() });
+        let agreed = |peer_ecn| {
+            let params = Params { peer_ecn, ..Params::default() };
+            [&named("prague"), &named("dctcp"), &cubic].map(|cc| (params.ecn(cc), params.says_l4s(cc)))
+        };
+        let [off, classic] = [Ecn::Off, Ecn::Classic].map(|ecn| (ecn, false));
+        assert_eq!(agreed(PeerEcn::Accurate), [(Ecn::Counted, true), (Ecn::Accurate, false), classic]);
+        assert_eq!(agreed(PeerEcn::Classic), [classic, off, classic]);
+        assert_eq!(agreed(PeerEcn::Off), [off; 3]);
     }
 
     #[test]

@@ -79,9 +79,10 @@ impl Merging {
 
     /// `segment` belongs to the unit.
     fn continues(&self, segment: &Segment, most: u64) -> bool {
-        let Segment { seq, len, ce, .. } = self.unit;
+        let Segment { seq, len, ce, mangled, .. } = self.unit;
         seq + u64::from(len) == segment.seq
             && ce == segment.ce
+            && mangled == segment.mangled
             && !segment.cwr
             && !segment.syn
             && u64::from(len + segment.len) <= most

@@ -6,7 +6,7 @@ use super::profile::{Profile, or_false};
 use super::receive_buffer::ReceiveBuffer;
 use super::receive_offload::ReceiveOffload;
 use super::segmentation::Segmentation;
-use crate::cc::{Config, Ecn, OutOfRange, Ranges};
+use crate::cc::{Config, Ecn, OutOfRange, PeerEcn, Ranges};
 use crate::units::{Bytes, Span};
 
 /// Settings of a stream connection.
@@ -110,6 +110,11 @@ pub struct Params {
     /// `prague` has `count`, and for others the receiver reports which bytes were marked (RFC 8257 §3.2).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accurate_ecn: Option<AccurateEcn>,
+    /// Feedback of marks that the receiver has. If it has only that of RFC 3168, `prague` becomes Reno with ECN, which says ECT(0), and
+    /// packets of other controls that are notified of every mark cannot be marked. If it has none, no packet can, and `prague` becomes
+    /// Reno.
+    #[serde(skip_serializing_if = "is_default")]
+    pub peer_ecn: PeerEcn,
     /// Segments leave in bursts, as hosts with segmentation offload (TSO, GSO) send them; one by one if left out. `{}` is what Linux
     /// does. Bursts arrive back to back, so switches that mark at a small queue mark more of them than of single segments.
     #[serde(deserialize_with = "or_false")]
@@ -118,6 +123,10 @@ pub struct Params {
     /// (GRO, LRO) do; each segment by itself if left out.
     #[serde(deserialize_with = "or_false")]
     pub receive_offload: Option<ReceiveOffload>,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 impl Default for Params {
@@ -156,6 +165,7 @@ impl Default for Params {
             pace_by_growth: false,
             l4s: false,
             accurate_ecn: None,
+            peer_ecn: PeerEcn::Accurate,
             segmentation: None,
             receive_offload: None,
         }
@@ -274,15 +284,23 @@ impl Params {
 
     /// Use of marks by connections with this control.
     pub fn ecn(&self, cc: &Config) -> Ecn {
-        match cc.ecn() {
-            Ecn::Accurate if self.accurate_ecn.is_some() => Ecn::Counted,
-            other => other,
+        match (cc.ecn(), self.peer_ecn) {
+            (_, PeerEcn::Off) => Ecn::Off,
+            (wanted, PeerEcn::Classic) if wanted.is_accurate() => {
+                if cc.is_l4s() {
+                    Ecn::Classic
+                } else {
+                    Ecn::Off
+                }
+            }
+            (Ecn::Accurate, _) if self.accurate_ecn.is_some() => Ecn::Counted,
+            (other, _) => other,
         }
     }
 
     /// Packets of data that may be marked say ECT(1).
     pub fn says_l4s(&self, cc: &Config) -> bool {
-        self.l4s || cc.is_l4s()
+        (self.l4s || cc.is_l4s()) && self.ecn(cc).is_accurate()
     }
 
     /// With bursts no longer than the control allows.

@@ -40,6 +40,8 @@ pub struct Receiver {
     ce: bool,
     /// Counted: marks so far.
     counter: Counter,
+    /// Counted: the codepoint of some packet arrived changed, and acknowledgments have the option that shows it.
+    mangled: bool,
 }
 
 /// Data that arrived out of order.
@@ -100,6 +102,7 @@ impl Receiver {
             arrivals: None,
             ce: false,
             counter: Counter::default(),
+            mangled: false,
         }
     }
 
@@ -143,7 +146,7 @@ impl Receiver {
         mut send: impl FnMut(AckFrame),
     ) {
         if segment.syn {
-            send(self.syn_ack(params, now));
+            send(self.syn_ack(params, now, segment));
             return;
         }
         if params.notes_arrivals() {
@@ -195,7 +198,7 @@ impl Receiver {
     }
 
     #[inline(never)]
-    fn syn_ack(&mut self, params: &Params, now: Time) -> AckFrame {
+    fn syn_ack(&mut self, params: &Params, now: Time, segment: &Segment) -> AckFrame {
         let mut window = 0;
         if params.follows_arrivals() {
             let again = self.arrivals.is_some();
@@ -203,7 +206,12 @@ impl Receiver {
             arrivals.on_syn(now, again);
             window = arrivals.announce(params, 0, 0);
         }
-        AckFrame { syn: true, window, ..AckFrame::default() }
+        let ce = if self.ecn == Ecn::Counted {
+            CeCount::of_syn(segment.ce, segment.mangled)
+        } else {
+            CeCount::None
+        };
+        AckFrame { syn: true, window, ce, ..AckFrame::default() }
     }
 
     /// Begins quick-ack mode with the first segment and after a pause.
@@ -251,6 +259,7 @@ impl Receiver {
             Ecn::Accurate if segment.ce == self.ce => None,
             Ecn::Counted => {
                 self.ce = segment.ce;
+                self.mangled |= segment.mangled && params.accurate_ecn != Some(AccurateEcn::Ace);
                 self.counter.add(if segment.ce { 1 + segment.merged } else { 0 });
                 None
             }
@@ -295,7 +304,7 @@ impl Receiver {
         self.quick = self.quick.saturating_sub(1);
         let ce = self.count(params);
         let ece = self.ce && self.ecn != Ecn::Counted;
-        AckFrame { ack: self.next, syn: false, ece, window, ce, sacks }
+        AckFrame { ack: self.next, syn: false, ece, window, ce, mangled: self.mangled, sacks }
     }
 
     /// The window of an acknowledgment that leaves now.

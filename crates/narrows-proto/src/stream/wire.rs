@@ -23,8 +23,12 @@ pub struct Segment {
     pub goes_on: bool,
     /// The receiver is to acknowledge it at once (RDMA only).
     pub requests_ack: bool,
+    /// It says that it cannot be marked, though its connection uses ECN.
+    pub not_ect: bool,
     /// A switch has marked it. Set on arrival.
     pub ce: bool,
+    /// Its codepoint has been changed on the way, not to a mark. Set on arrival, with [`Ecn::Counted`](crate::cc::Ecn::Counted).
+    pub mangled: bool,
     /// So many others were merged into it behind it. Set by receive offload.
     pub merged: u32,
 }
@@ -49,6 +53,8 @@ pub struct AckFrame {
     pub window: u16,
     /// Packets that arrived marked; with [`Ecn::Counted`](crate::cc::Ecn::Counted).
     pub ce: CeCount,
+    /// The codepoint of packets arrived changed: the other counters of the option show it.
+    pub mangled: bool,
     /// Ranges that arrived beyond `ack`.
     pub sacks: SackBlocks,
 }

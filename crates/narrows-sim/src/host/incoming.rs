@@ -9,7 +9,7 @@ use super::Host;
 use super::agenda::Wake;
 use super::new_flow::NewFlow;
 use super::nic::Nic;
-use super::packets::{Way, ack_packet, cnp_packet, rdma_ack_packet};
+use super::packets::{Way, ack_packet, arrived_segment, cnp_packet, rdma_ack_packet};
 use super::transport::Sink;
 use crate::ids::FlowId;
 use crate::mechanism::at_host::AtHost;
@@ -51,7 +51,7 @@ impl Host {
         let ack = match &mut incoming.sink {
             Sink::Stream(receiver) => {
                 let params = &group.stream().params;
-                receiver.on_segment(params, now, &packet.segment(group.overhead), |frame| {
+                receiver.on_segment(params, now, &arrived_segment(packet, group), |frame| {
                     push_answer(nic, &frame, mechanisms.as_deref_mut(), back, group);
                 });
                 if !receiver.is_complete() {
@@ -62,7 +62,7 @@ impl Host {
             }
             Sink::Merging(merging) => {
                 let params = &group.stream().params;
-                merging.on_segment(params, now, &packet.segment(group.overhead), |frame| {
+                merging.on_segment(params, now, &arrived_segment(packet, group), |frame| {
                     push_answer(nic, &frame, mechanisms.as_deref_mut(), back, group);
                 });
                 if !merging.receiver().is_complete() {

@@ -1,11 +1,12 @@
 //! Segments, acknowledgements and CNPs of transports, as packets.
 
+use narrows_proto::cc::Ecn;
 use narrows_proto::rdma;
 use narrows_proto::stream::{AckFrame, Segment};
 use narrows_proto::units::Bytes;
 
 use crate::ids::{FlowId, HostId};
-use crate::packet::{self, Control, Fields, Kind, Packet, Parcel, Trailers, wire_size};
+use crate::packet::{self, Control, ECT, Fields, Kind, Packet, Parcel, Trailers, wire_size};
 use crate::world::{GroupState, TransportState};
 
 /// Where a packet of a flow goes.
@@ -23,11 +24,11 @@ pub(crate) fn segment_packet(segment: &Segment, way: Way, group: &GroupState) ->
     let (kind, size, flags) = match &group.transport {
         TransportState::Datagram { params, .. } => (Kind::Datagram, params.packet_size(), 0),
         TransportState::Stream(stream) if segment.syn => {
-            (Kind::Syn, stream.params.packet_size(Bytes::ZERO), 0)
+            (Kind::Syn, stream.params.packet_size(Bytes::ZERO), stream.syn_ect)
         }
         TransportState::Stream(stream) => {
             let size = stream.params.packet_size(Bytes::new(segment.len.into()));
-            let ect = stream.ect[usize::from(segment.retransmission)];
+            let ect = stream.ect[usize::from(segment.retransmission) + 2 * usize::from(segment.not_ect)];
             (Kind::Data, size, ect | packet::segment_flags(segment))
         }
         TransportState::Rdma(rdma) => {
@@ -39,6 +40,20 @@ pub(crate) fn segment_packet(segment: &Segment, way: Way, group: &GroupState) ->
     let (seq, size, priority) = (segment.seq, wire_size(size), group.priority);
     Packet::new(Fields { seq, flow, to, size, incarnation, kind, priority, flags, trailers: 0 })
         .with_marks(group.marks)
+}
+
+/// The segment of a stream inside a packet that arrived.
+#[inline(always)]
+pub(crate) fn arrived_segment(packet: Packet, group: &GroupState) -> Segment {
+    let segment = packet.segment(group.overhead);
+    let counted = group.stream().ecn == Ecn::Counted;
+    Segment { mangled: counted && is_mangled(packet, group), ..segment }
+}
+
+/// The codepoint of a packet that may be marked arrived changed, not to a mark.
+fn is_mangled(packet: Packet, group: &GroupState) -> bool {
+    let may_be_marked = packet.is(ECT) || packet.is_exempt();
+    !packet.is_marked() && !(may_be_marked && packet.has_marks(group.marks))
 }
 
 /// The packet that carries `frame`, of a stream.

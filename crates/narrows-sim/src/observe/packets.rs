@@ -116,9 +116,10 @@ impl<'a> PacketRef<'a> {
         matches!(self.kind(), PacketKind::Ack | PacketKind::SynAck) && self.packet().is(ECE)
     }
 
-    /// Acknowledgement of a stream that counts marks: the three bits of ACE.
+    /// Acknowledgement of a stream that counts marks: the three bits of ACE; of a SYN-ACK how the SYN arrived.
     pub fn ace(self) -> Option<u8> {
-        (self.kind() == PacketKind::Ack).then(|| self.parcel.ce_count().ace()).flatten()
+        let acknowledges = matches!(self.kind(), PacketKind::Ack | PacketKind::SynAck);
+        acknowledges.then(|| self.parcel.ce_count().ace()).flatten()
     }
 
     /// Data of a stream: the sender has reduced its window. Over RDMA the same bit is [`requests_ack`](Self::requests_ack).

@@ -24,7 +24,9 @@ impl Packet {
             retransmission: self.is(AGAIN),
             goes_on: false,
             requests_ack: false,
+            not_ect: false,
             ce: self.is_marked(),
+            mangled: false,
             merged: 0,
         }
     }
@@ -73,7 +75,8 @@ impl Parcel<'_> {
         let (syn, window) = (packet.kind() == Kind::SynAck, packet.window());
         let ce = self.ce_count();
         let ece = packet.is(ECE) && ce == CeCount::None;
-        AckFrame { ack: packet.seq(), syn, ece, window, ce, sacks }
+        let mangled = matches!(ce, CeCount::Exact(_)) && self.slots()[0].high() & MANGLED > 0;
+        AckFrame { ack: packet.seq(), syn, ece, window, ce, mangled, sacks }
     }
 
     /// The count of marks in the acknowledgement inside.
@@ -144,6 +147,9 @@ pub(crate) fn pack_rdma(frame: &rdma::AckFrame, telemetry: Option<Parcel<'_>>) -
     }
 }
 
+/// Of the word with a count of marks: codepoints arrived changed.
+const MANGLED: u64 = 1 << 32;
+
 /// Three numbers fit a slot.
 fn slot(words: [u64; 3]) -> Packet {
     Packet { place: pair(words[0], words[1]), header: words[2].into() }
@@ -159,7 +165,8 @@ pub(crate) fn pack(frame: &AckFrame) -> (u8, Trailers) {
     let (used, mut slots) = pack_sacks(&frame.sacks);
     let CeCount::Exact(packets) = frame.ce else { return (used, slots) };
     // The fourth word of the slot is free.
-    slots[0].header |= pair(0, packets.into());
+    let mangled = if frame.mangled { MANGLED } else { 0 };
+    slots[0].header |= pair(0, u64::from(packets) | mangled);
     (used.max(1), slots)
 }
 
@@ -211,7 +218,8 @@ mod tests {
             CeCount::Ace(6),
         ] {
             for blocks in 0..=3_u64 {
-                let mut frame = AckFrame { ack: 7, ce, ..AckFrame::default() };
+                let mangled = matches!(ce, CeCount::Exact(_)) && blocks % 2 > 0;
+                let mut frame = AckFrame { ack: 7, ce, mangled, ..AckFrame::default() };
                 (0..blocks).for_each(|n| frame.sacks.push(2 * n + 8..2 * n + 9));
                 let (trailers, slots) = pack(&frame);
                 let flags = ack_flags(&frame);

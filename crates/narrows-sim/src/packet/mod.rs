@@ -359,6 +359,36 @@ impl Packet {
         Self { header: self.header | u128::from(marks), ..self }
     }
 
+    /// It has all of these marks.
+    #[inline(always)]
+    pub(crate) fn has_marks(self, marks: u64) -> bool {
+        self.header as u64 & marks == marks
+    }
+
+    /// The same packet as one that cannot be marked.
+    pub(crate) fn bleached(self) -> Self {
+        let flags = pair(EXEMPT, u64::from(ECT | CE) << FLAGS);
+        Self { header: self.header & !flags, ..self }
+    }
+
+    /// The same packet with the codepoint it had before it was marked.
+    pub(crate) fn unmarked(self) -> Self {
+        if self.is_marked() {
+            Self { header: self.header & !pair(0, u64::from(CE) << FLAGS), ..self }
+        } else {
+            self
+        }
+    }
+
+    /// The same packet with ECT(0) in place of ECT(1).
+    pub(crate) fn classic(self) -> Self {
+        if self.is_l4s() && !self.is_marked() {
+            Self { header: self.header & !u128::from(L4S), ..self }
+        } else {
+            self
+        }
+    }
+
     /// The same packet with another sequence number.
     pub(crate) fn with_seq(self, seq: u64) -> Self {
         Self { place: pair(self.place as u64, seq), ..self }
@@ -476,6 +506,20 @@ mod tests {
         assert!(marked.exempt().is_marked() && !marked.exempt().is_exempt());
         let deaf = Packet::new(fields());
         assert_eq!(deaf.exempt(), deaf);
+    }
+
+    #[test]
+    fn codepoints_are_changed_and_nothing_else() {
+        let l4s = Packet::new(Fields { flags: ECT | FIN, kind: Kind::Data, ..fields() }).with_marks(L4S);
+        let marked = l4s.with(CE);
+        assert!(l4s.is_l4s() && l4s.classic().is(ECT) && !l4s.classic().is_l4s());
+        assert_eq!((marked.classic(), marked.unmarked(), l4s.unmarked()), (marked, l4s, l4s));
+        for packet in [l4s, marked, l4s.exempt()] {
+            let bleached = packet.bleached();
+            assert!(!bleached.is(ECT) && !bleached.is_marked() && !bleached.is_exempt() && bleached.is(FIN));
+        }
+        let fin = Packet::new(Fields { flags: FIN, kind: Kind::Data, ..fields() });
+        assert_eq!(fin.bleached(), fin);
     }
 
     #[test]

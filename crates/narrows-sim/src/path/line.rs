@@ -7,6 +7,7 @@ use narrows_proto::units::{Span, Time};
 use super::bucket::Bucket;
 use super::jitter::Jitters;
 use super::loss::Bursts;
+use super::mangling::Mangling;
 use super::slots::Filling;
 use super::steps::Cursor;
 use super::timing::Timing;
@@ -31,6 +32,7 @@ pub(crate) struct Line {
     bursts: Option<Bursts>,
     jitter: Option<Jitters>,
     slots: Option<Filling>,
+    ecn: Option<Mangling>,
     thins: bool,
     policer: Option<(Bucket, Excess)>,
     /// Everything between the first bit sent and the last bit received must lie outside these times.
@@ -86,6 +88,7 @@ impl Line {
             bursts: path.bursts.map(|model| Bursts::new(model, seed, egress.link.0.into())),
             jitter: path.jitter.as_ref().map(|jitter| Jitters::new(jitter, seed, egress.link.0.into())),
             slots: path.slots.as_ref().map(|slots| Filling::new(slots, seed, egress.link.0.into())),
+            ecn: path.ecn,
             thins: path.thins(),
             policer: path.policer.map(|policer| (Bucket::new(policer.rate, policer.burst), policer.excess)),
             outages,
@@ -116,6 +119,14 @@ impl Line {
         let by_place = self.thins || arrival < self.latest;
         self.latest = arrival.max(self.latest);
         Crossing { sent, arrives: Ok(arrival), by_place }
+    }
+
+    /// The packet with the codepoint that it leaves with.
+    pub(crate) fn mangle(&mut self, packet: Packet) -> Packet {
+        let Some(ecn) = self.ecn else { return packet };
+        let changed = ecn.apply(packet);
+        self.counters.mangled += u64::from(changed != packet);
+        changed
     }
 
     /// A packet is about to join the queue in front of the link.

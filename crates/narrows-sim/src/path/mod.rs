@@ -4,6 +4,7 @@
 //! ```text
 //! policer        whether it may join the queue
 //! queue          as everywhere; the port is a queued one
+//! ECN            with which codepoint it leaves
 //! shaper, rate   how long it is being sent
 //! loss           whether it arrives
 //! delay, jitter  how long it is on its way
@@ -18,6 +19,7 @@ mod delay;
 mod jitter;
 mod line;
 mod loss;
+mod mangling;
 mod opportunities;
 mod policer;
 mod rate;
@@ -34,6 +36,7 @@ use narrows_proto::units::{BitRate, Bytes, Span, WireTime};
 pub use self::jitter::{Added, Jitter, Late};
 pub(crate) use self::line::{Crossing, Line, LineParts, NO_LINE};
 pub use self::loss::GilbertElliott;
+pub use self::mangling::Mangling;
 pub use self::opportunities::Opportunities;
 pub use self::policer::{Excess, Policer};
 pub use self::rate::Rate;
@@ -53,6 +56,7 @@ pub const DOCS: &[&str] = &[
     narrows_proto::module_docs!("policer.rs"),
     narrows_proto::module_docs!("shaper.rs"),
     narrows_proto::module_docs!("loss.rs"),
+    narrows_proto::module_docs!("mangling.rs"),
     narrows_proto::module_docs!("jitter.rs"),
     narrows_proto::module_docs!("slots.rs"),
 ];
@@ -70,6 +74,8 @@ pub struct Path {
     pub bursts: Option<GilbertElliott>,
     /// Policer in front of the queue. Hosts have none.
     pub policer: Option<Policer>,
+    /// Change of codepoints (ECN).
+    pub ecn: Option<Mangling>,
     /// When packets may begin to be sent.
     pub shaper: Option<Shaper>,
     /// Delays that differ from packet to packet.

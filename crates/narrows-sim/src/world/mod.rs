@@ -157,8 +157,8 @@ impl<O: Observer> World<O> {
     /// [`hand_over`](Self::hand_over).
     #[inline(never)]
     pub(crate) fn send_over(&mut self, line: u32, now: Time, packet: Packet, trailers: &Trailers) -> Time {
-        let parcel = Parcel { packet, trailers };
         let line = &mut self.lines[line as usize];
+        let parcel = Parcel { packet: line.mangle(packet), trailers };
         let (Crossing { sent, arrives, by_place }, link, to) =
             (line.send(now, parcel.packet), line.egress.link, line.egress.to);
         let size = parcel.packet.size();

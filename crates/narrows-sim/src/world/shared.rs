@@ -99,11 +99,14 @@ pub(crate) struct StreamState {
     pub(crate) params: stream::Params,
     pub(crate) cc: cc::Config,
     pub(crate) ecn: Ecn,
-    /// Flags of data packets that may be marked: those sent for the first time, and those retransmitted.
+    /// Flags of data packets that may be marked: those sent for the first time, and those retransmitted; none of both if the codepoint
+    /// arrives changed.
     ///
     /// Differs from RFC 3168 §6.1.5 where marks are accurate: what is retransmitted may be marked as well, as in Linux. RFC 8311
     /// §4.3 allows that to experiments.
-    pub(crate) ect: [u8; 2],
+    pub(crate) ect: [u8; 4],
+    /// Flags of a SYN. That marks are counted allows it to be marked (ECN++).
+    pub(crate) syn_ect: u8,
 }
 
 #[derive(Debug)]
@@ -126,11 +129,12 @@ impl GroupState {
             Transport::Stream { params, cc } => {
                 let ecn = params.ecn(cc);
                 let ect = match ecn {
-                    Ecn::Off => [0, 0],
-                    Ecn::Classic => [ECT, 0],
-                    Ecn::Accurate | Ecn::Counted | Ecn::Cnp => [ECT, ECT],
+                    Ecn::Off => [0; 4],
+                    Ecn::Classic => [ECT, 0, 0, 0],
+                    Ecn::Accurate | Ecn::Counted | Ecn::Cnp => [ECT, ECT, 0, 0],
                 };
-                let state = StreamState { params: params.under(cc), cc: cc.clone(), ecn, ect };
+                let syn_ect = if ecn == Ecn::Counted { ECT } else { 0 };
+                let state = StreamState { params: params.under(cc), cc: cc.clone(), ecn, ect, syn_ect };
                 (TransportState::Stream(state), params.headers + params.framing)
             }
             Transport::Rdma { params, cc } => {

@@ -100,7 +100,7 @@ fn without_marks_prague_and_reno_share_a_link() {
 
 #[test]
 fn twenty_small_rates_neither_lose_nor_wait_if_packets_are_small() {
-    // 0.5 Mb/s each over 100 us: one packet of 576 B in 9 ms. Full packets, one in 25 ms, are too few to follow.
+    // 0.5 Mb/s each over 100 us: one packet of 576 B in 9 ms.
     let rate = BitRate::from_mbps(10);
     let network = bottleneck(20, rate, Span::from_us(100), dualpi2());
     let params = Params { mtu: Bytes::new(576), ack_every: 1, ..wan() };

@@ -33,6 +33,7 @@ texts! {
         "lossy"
         "one-bottleneck"
         "queue-management"
+        "rivals"
         "two-paths"
         "parking-lot"
         "dctcp-theory"

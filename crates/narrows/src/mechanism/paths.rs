@@ -15,7 +15,7 @@ pub(crate) struct Home;
 
 pub(super) const ENTRIES: &[Entry] = &[Entry {
     name: "paths",
-    summary: "links whose rate or delay changes, policers, shapers, losses in bursts, jitter, slots, thinned acknowledgments",
+    summary: "links whose rate or delay changes, policers, shapers, losses in bursts, changed codepoints (ECN), jitter, slots, thinned acknowledgments",
     place: "paths",
     source: "Netravali et al., USENIX ATC 2015 (mahimahi); netem and tbf of Linux; Gilbert 1960; Elliott 1963",
     about: DOCS,
@@ -108,6 +108,10 @@ static COUNTERS: Counters = Counters {
         .activity("drops: thinned acknowledgments")
         .column("drops_thinned")
         .only(PRESENT, is_in),
+        Counter::new(Ports(|port| port.mangled), "", "Packets whose codepoint a link changed (ECN).")
+            .activity("codepoints changed")
+            .column("ecn_mangled")
+            .only(PRESENT, is_in),
     ],
 };
 

@@ -138,7 +138,10 @@ pub(crate) fn names<'a>(
 pub(crate) fn compute(outline: &Outline<'_>) -> (Vec<Metric>, Vec<Uncertain>) {
     let mut metrics = Metrics::default();
     let mut any_rpcs = false;
-    let has_accurate_ecn = |group: &Group| group.transport.control().is_some_and(|cc| cc.ecn().is_accurate());
+    let has_accurate_ecn = |group: &Group| match &group.transport {
+        Transport::Stream { params, cc } => params.ecn(cc).is_accurate(),
+        other => other.control().is_some_and(|cc| cc.ecn().is_accurate()),
+    };
     let accurate: Vec<_> = outline.plan.traffic.groups.iter().map(has_accurate_ecn).collect();
     let sums = |flows: &[&FlowRow], offered| FlowSums::of(flows, outline, &accurate, offered);
     for (number, group) in outline.plan.groups.iter().enumerate() {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use narrows_proto::units::{BitRate, Bytes, Span};
-use narrows_sim::path::{GilbertElliott, Jitter, Policer, Shaper, Slots};
+use narrows_sim::path::{GilbertElliott, Jitter, Mangling, Policer, Shaper, Slots};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +24,8 @@ pub struct LinkPath {
     pub loss: Option<PathLoss>,
     /// Packets that do not conform to a token bucket are dropped or marked before it reaches the queue. Not where a host sends.
     pub policer: Option<Policer>,
+    /// Codepoints (ECN) are changed behind the queue. Both ends notice `bleach` and `to_ect0` if they count marks, and go on without ECN.
+    pub ecn: Option<Mangling>,
     /// Packets wait until a token bucket has enough for them.
     pub shaper: Option<Shaper>,
     /// Delays that differ from packet to packet.

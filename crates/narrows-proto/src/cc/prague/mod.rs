@@ -20,10 +20,15 @@
 //! whatever the rate. Were a reduction not to wait for a mark after Rv has passed, x would be 2(1 − p), about two marks in each Rv.
 //!
 //! Packets say ECT(1), and acknowledgments count marks (`accurate_ecn` of the transport). A loss halves the window once per recovery,
-//! and a needless one is taken back. Bursts of segmentation offload last 244 us at most. With `ecn = false` it is Reno, and packets
-//! cannot be marked.
+//! and a needless one is taken back. Bursts of segmentation offload last 244 us at most. Packets shrink below 1 Mb/s, so that two in Rv
+//! are left to be marked; windows are counted in full ones.
 //!
-//! Differs from version 0.7: packets stay as large as they are; there they shrink below 1 Mb/s, down to 150 B.
+//! A receiver that has only the feedback of RFC 3168, or none (`peer_ecn` of the transport), makes it Reno, whose packets say ECT(0) or
+//! cannot be marked, as with `ecn = false`. If packets arrive with another codepoint than ECT(1) or CE, those that follow cannot be
+//! marked, and losses alone reduce the window (UDP Prague).
+//!
+//! `ecn_fallback` detects queues that mark by classic rules, as version 0.6 does. It only keeps alpha up: packets still say ECT(1).
+//!
 //! Differs from version 0.7: the pacing rate follows the window with its fractions, not the whole packets of it; the increase of the
 //! rate does not round its window up.
 //! Differs from version 0.7: a sender that its pacing stops counts as stopped by its window, unless that is more than twice of what is
@@ -31,24 +36,25 @@
 //! Differs from version 0.7: the first mark after a virtual round trip and a round reduces the window; there a mark within the virtual
 //! round trip begins another round without a reduction.
 //! Differs from version 0.7: the window of a loss is in force at once; proportional rate reduction spreads it.
-//! Differs from version 0.7: SYN and acknowledgments cannot be marked.
-//!
-//! Left out: queues of switches that mark by classic rules are not detected (an option of version 0.6), and neither are networks that
-//! clear or change ECT(1).
+//! Differs from version 0.7: acknowledgments cannot be marked.
+//! Differs from version 0.6: scores of `ecn_fallback` are real numbers; the least round-trip time is that of the connection.
 
 use super::inside::SSTHRESH;
 use super::reno::{self, Reno};
 use super::{
-    Ack, Algorithm, Congestion, Controller, Described, Ecn, Limit, OutOfRange, Path, Ranges, Reporter, Signal,
+    Ack, Algorithm, Congestion, Controller, Described, Ecn, Limit, OutOfRange, Path, PeerEcn, Ranges,
+    Reporter, Signal,
 };
 use crate::units::{Bytes, Span, Time};
 
+mod classic_aqm;
 mod params;
 mod scalable;
 
 #[cfg(test)]
 mod tests;
 
+pub use classic_aqm::Fallback;
 pub use params::Params;
 use scalable::Scalable;
 
@@ -75,10 +81,14 @@ impl Algorithm for Prague {
         ),
         ("alpha", "The estimated fraction of marked packets, 0 to 1."),
         ("window_bytes", "The window with its fractions."),
+        (
+            "classic_score",
+            "With `ecn_fallback`: the higher, the more the queue seems to mark by classic rules.",
+        ),
     ];
 
     fn new(params: &Params, path: &Path) -> Self {
-        if params.ecn {
+        if params.ecn && path.peer_ecn == PeerEcn::Accurate {
             Self::Scalable(Box::new(Scalable::new(params, path)))
         } else {
             Self::Reno(Reno::new(&reno::Params::default(), path))
@@ -130,6 +140,13 @@ impl Controller for Prague {
             (Self::Scalable(scalable), Signal::Remembered { ssthresh }) => scalable.remember(*ssthresh),
             (Self::Scalable(_), _) => {}
             (Self::Reno(reno), signal) => reno.on_signal(now, signal),
+        }
+    }
+
+    fn segment(&self) -> Option<Bytes> {
+        match self {
+            Self::Scalable(scalable) => Some(scalable.segment()),
+            Self::Reno(_) => None,
         }
     }
 

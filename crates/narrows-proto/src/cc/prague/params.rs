@@ -1,5 +1,6 @@
+use super::classic_aqm::Fallback;
 use crate::cc::{OutOfRange, Ranges};
-use crate::units::{BitRate, Span};
+use crate::units::{BitRate, Bytes, Span};
 
 /// Settings of Prague.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
@@ -23,6 +24,13 @@ pub struct Params {
     pub swing: f64,
     /// The lowest rate on the wire.
     pub min_rate: BitRate,
+    /// Packets shrink, down to this on the wire, so that two are left to be marked in each virtual round trip. They stay as large as they
+    /// are if it is no less.
+    pub min_packet: Bytes,
+    /// A queue that marks by classic rules is detected and answered like Reno does. Off if left out, as in version 0.6 by itself; 0.7
+    /// has no such option. `{}` has the values of 0.6.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ecn_fallback: Option<Fallback>,
     /// Longest burst of segmentation offload, as time at the pacing rate: 1/4096 s. A burst has one segment at least.
     pub burst: Span,
 }
@@ -38,6 +46,8 @@ impl Default for Params {
             rate_window: 4,
             swing: 1.0 / 32.0,
             min_rate: BitRate::from_bps(100_000),
+            min_packet: Bytes::new(150),
+            ecn_fallback: None,
             burst: Span::from_us(244),
         }
     }
@@ -51,6 +61,9 @@ impl Params {
         ranges.unless(target_rtt <= Span::from_secs(1), "target_rtt", target_rtt, "at most 1 s")?;
         ranges.unless((0.0..=0.5).contains(&swing), "swing", swing, "0 to 0.5")?;
         ranges.unless(min_rate >= BitRate::from_bps(1000), "min_rate", min_rate, "at least 1 kb/s")?;
-        ranges.unless(burst > Span::ZERO, "burst", burst, "more than 0 s")
+        let least = self.min_packet;
+        ranges.unless(least >= Bytes::new(150), "min_packet", least, "at least 150 B")?;
+        ranges.unless(burst > Span::ZERO, "burst", burst, "more than 0 s")?;
+        self.ecn_fallback.map_or(Ok(()), |fallback| fallback.check(ranges))
     }
 }

@@ -2,6 +2,7 @@
 
 use super::super::parts::{Ewma, Rest};
 use super::super::{Ack, Congestion, Limit, Path, Reporter};
+use super::classic_aqm::Detector;
 use super::params::Params;
 use crate::units::{BitRate, Bytes, Span, Time, WireTime};
 
@@ -11,13 +12,15 @@ const LEAST: f64 = 2.0;
 /// Weight of a round in the slow average of the round-trip time.
 const SLOW: f64 = 1.0 / 128.0;
 
-/// State of a connection that counts marks. Windows in packets, rates in packets per second, round-trip times in seconds.
+/// State of a connection that counts marks. Windows in full packets, rates in those per second, round-trip times in seconds.
 #[derive(Clone, Debug)]
 pub struct Scalable {
     params: Params,
     mss: f64,
     /// Bits of a full packet on the wire.
-    packet: f64,
+    pub(super) packet: f64,
+    /// Payload of the packets that are sent.
+    pub(super) payload: f64,
     pub(super) window: f64,
     pub(super) rate: f64,
     /// The window in force, whole packets.
@@ -44,6 +47,7 @@ pub struct Scalable {
     /// The rate is kept, and the window follows.
     pub(super) by_rate: bool,
     before_loss: Option<Before>,
+    detector: Option<Detector>,
     pacing: Option<BitRate>,
 }
 
@@ -63,6 +67,7 @@ impl Scalable {
             params: params.clone(),
             mss: path.mss.as_f64(),
             packet: path.packet.as_f64() * 8.0,
+            payload: path.mss.as_f64(),
             window,
             rate: 0.0,
             cwnd: window.ceil(),
@@ -80,6 +85,7 @@ impl Scalable {
             slow_rtt: 0.0,
             by_rate: false,
             before_loss: None,
+            detector: params.ecn_fallback.map(Detector::new),
             pacing: None,
         }
     }
@@ -96,6 +102,9 @@ impl Scalable {
 
     pub(super) fn on_ack(&mut self, ack: &Ack) {
         self.measure(ack.srtt);
+        if let (Some(detector), Some(rtt)) = (&mut self.detector, ack.rtt) {
+            detector.measure(rtt.as_secs_f64());
+        }
         self.acked = self.acked.saturating_add(ack.acked);
         self.marked = self.marked.saturating_add(ack.marked);
         if ack.marked > Bytes::ZERO {
@@ -109,6 +118,7 @@ impl Scalable {
             self.end_round(ack);
         }
         self.choose_mode();
+        self.payload = self.two_in_a_round_trip();
         let inflight = ack.inflight.as_f64() / self.mss;
         self.pace(if self.by_rate { self.swung(ack.now) } else { self.window.max(inflight) });
     }
@@ -154,10 +164,18 @@ impl Scalable {
             return;
         }
         let halves = first && self.params.initial_alpha == 0.0;
-        self.reduce(if halves { 0.5 } else { self.alpha.get() / 2.0 });
+        self.reduce(if halves { 0.5 } else { self.believed_alpha() / 2.0 });
+        if let Some(detector) = &mut self.detector {
+            detector.scale(self.ssthresh);
+        }
         self.before_loss = None;
         self.reduced = Some(ack.now);
         self.rest.begin(ack.now);
+    }
+
+    /// Alpha, unless the queue seems to mark by classic rules.
+    fn believed_alpha(&self) -> f64 {
+        self.alpha.get().max(self.detector.as_ref().map_or(0.0, Detector::least_alpha))
     }
 
     /// Takes off this part, and ends slow start.
@@ -213,6 +231,9 @@ impl Scalable {
         if self.seen && self.acked > Bytes::ZERO {
             self.alpha.add(self.marked.as_f64() / self.acked.as_f64());
             self.updated = ack.now;
+            if let Some(detector) = &mut self.detector {
+                detector.update();
+            }
         }
         self.slow_rtt += SLOW * (self.srtt - self.slow_rtt);
         self.acked = Bytes::ZERO;
@@ -229,6 +250,22 @@ impl Scalable {
         if self.by_rate {
             self.window = self.rate * self.slow_rtt;
         }
+    }
+
+    /// Payload of a packet so large that two of them leave in a virtual round trip at the present rate.
+    fn two_in_a_round_trip(&self) -> f64 {
+        let least = self.params.min_packet.as_f64() * 8.0;
+        if self.srtt == 0.0 || least >= self.packet {
+            return self.mss;
+        }
+        let rate = if self.by_rate { self.rate } else { self.window / self.srtt };
+        let wanted = (rate * self.packet * self.virtual_rtt() / 2.0).max(least);
+        self.mss - ((self.packet - wanted) / 8.0).max(0.0).ceil()
+    }
+
+    /// Payload of the packets that are sent.
+    pub(super) fn segment(&self) -> Bytes {
+        Bytes::from_f64(self.payload)
     }
 
     /// The window whose rate is above the one kept in the first half of a virtual round trip, and below in the second.
@@ -305,5 +342,8 @@ impl Scalable {
         report("mode", mode.into());
         report("alpha", self.alpha.get().into());
         report("window_bytes", (self.window * self.mss).into());
+        if let Some(detector) = &self.detector {
+            report("classic_score", detector.score.into());
+        }
     }
 }

@@ -1,3 +1,4 @@
+use super::classic_aqm::Detector;
 use super::*;
 use crate::cc::conformance::{MSS, ack, path};
 use crate::cc::{DeliverySample, parts::SplitMix};
@@ -189,4 +190,63 @@ fn a_rate_is_kept_up_to_four_packets_and_swings_by_a_thirty_second() {
     let [first, second] =
         [0, 13].map(|ms| flow.scalable.swung(flow.scalable.updated + Span::from_ms(ms)) / 0.001 / kept);
     assert!((first - 1.03125).abs() < 1e-9 && (second - 0.96875).abs() < 1e-9, "{first} {second}");
+}
+
+#[test]
+fn packets_shrink_so_that_two_leave_in_a_virtual_round_trip() {
+    // On the wire; 90 B of them are headers.
+    for (kbps, wire) in [(2000, 1090), (640, 1000), (320, 500), (64, 150), (320, 500), (2000, 1090)] {
+        let mut flow =
+            Flow::new(&Params { transition: 0, gain: 1e-9, ..Params::default() }, Span::from_ms(1));
+        flow.scalable.ssthresh = 2.0;
+        flow.scalable.on_handshake(Span::from_ms(1));
+        flow.scalable.window = f64::from(kbps) / flow.scalable.packet;
+        // Nothing that is acknowledged while a loss is repaired raises the rate.
+        let repaired = Ack { in_recovery: true, srtt: Span::from_ms(1), ..ack(MSS) };
+        flow.scalable.on_ack(&repaired);
+        assert_eq!(flow.scalable.segment(), Bytes::new(wire - 90), "{kbps} kb/s");
+    }
+}
+
+/// Score and least alpha after so many updates with these deviations and queues.
+fn detected(mdev_us: f64, queue_us: f64, updates: u32) -> (f64, f64) {
+    let mut detector = Detector::new(Fallback::default());
+    (detector.srtt, detector.min_rtt, detector.mdev) = (0.02 + queue_us * 1e-6, 0.02, mdev_us * 1e-6);
+    (0..updates).for_each(|_| detector.update());
+    (detector.score, detector.least_alpha())
+}
+
+#[test]
+fn the_score_rises_by_half_of_both_logarithms() {
+    // Four times 750 us is 1, four times 2 ms another 1 for each update.
+    assert!((detected(3000.0, 8000.0, 4).0 - 8.0).abs() < 1e-9);
+    assert!((detected(3000.0, 1000.0, 4).0 - 4.0).abs() < 1e-9, "a short queue says nothing");
+    assert_eq!(detected(187.5, 500.0, 4), (0.0, 0.0), "calm ones lower it, down to 0");
+    assert_eq!(detected(3000.0, 8000.0, 100), (17.0, 0.625));
+}
+
+#[test]
+fn between_both_kinds_of_queues_alpha_is_held_up_in_part() {
+    let (score, alpha) = detected(1500.0, 0.0, 17);
+    assert!((score - 8.5).abs() < 1e-9 && (alpha - 0.3125).abs() < 1e-9, "{score} {alpha}");
+}
+
+#[test]
+fn averages_of_the_detection_last_for_several_sawteeth() {
+    let mut detector = Detector::new(Fallback::default());
+    detector.scale(100.0);
+    // lg is 6: 2^(6 + 3 + 1).
+    assert_eq!(detector.gain, 1.0 / 1024.0);
+    detector.measure(0.02);
+    detector.measure(0.03);
+    assert!((detector.srtt - (0.02 + 0.01 / 1024.0)).abs() < 1e-12);
+    assert!((detector.mdev - (1e-6 + (0.01 - 1e-6) / 2048.0)).abs() < 1e-12);
+}
+
+#[test]
+fn without_feedback_of_each_mark_it_is_reno() {
+    for peer_ecn in [PeerEcn::Classic, PeerEcn::Off] {
+        let path = Path { peer_ecn, ..path() };
+        assert!(matches!(Prague::new(&Params::default(), &path), Prague::Reno(_)));
+    }
 }

@@ -15,7 +15,7 @@ impl Sender {
     /// An acknowledgement arrived.
     pub fn on_ack(&mut self, params: &Params, now: Time, frame: &AckFrame) {
         if frame.syn {
-            self.on_syn_ack(now);
+            self.on_syn_ack(now, frame);
         }
         if frame.window > 0 {
             let unit = params.receive_buffer.map_or(1, |buffer| buffer.unit());
@@ -69,9 +69,14 @@ impl Sender {
         self.refresh_limit(params);
     }
 
-    fn on_syn_ack(&mut self, now: Time) {
+    fn on_syn_ack(&mut self, now: Time, frame: &AckFrame) {
         if let Phase::Opening { attempts, sent_at, .. } = self.phase {
             self.phase = Phase::Open;
+            self.not_ect |= frame.ce.says_mangled();
+            if frame.ce.says_marked() {
+                let mss = self.mss;
+                self.troubles().marks.owe(mss);
+            }
             self.timer.at = Time::NEVER;
             if attempts == 1 {
                 let rtt = now.saturating_since(sent_at);
@@ -230,10 +235,14 @@ impl Sender {
         #[cfg(test)]
         (self.last_ack = Some(ack));
         self.cc.on_ack(&ack);
+        if self.ecn == Ecn::Counted && self.bursts.left == 0 {
+            self.mss = self.cc.segment().unwrap_or(self.mss);
+        }
     }
 
     /// The marked part of what an acknowledgment with a count delivers.
     fn count_marks(&mut self, frame: &AckFrame, acked: Bytes) -> Bytes {
+        self.not_ect |= frame.mangled;
         if self.troubles.is_none() && matches!(frame.ce, CeCount::Exact(0)) {
             return Bytes::ZERO;
         }

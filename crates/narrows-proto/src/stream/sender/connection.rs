@@ -27,6 +27,8 @@ pub struct Connection {
     pacer: Pacer,
     /// See [`Sender::sampled`].
     sampled: bool,
+    /// See [`Sender::not_ect`].
+    not_ect: bool,
     /// Payload sent, repetitions included.
     sent: Bytes,
     /// Payload given up as lost.
@@ -58,6 +60,7 @@ impl Connection {
             paced: params.pace_windows,
             merged: params.receive_offload.map_or(1, |offload| offload.segments(mss)),
             offload: params.segmentation.as_ref().map(Segmentation::offload),
+            peer_ecn: params.peer_ecn,
         };
         Self {
             cc: cc.build(&path),
@@ -68,6 +71,7 @@ impl Connection {
             rack_tlp: RackTlp::default(),
             pacer: Pacer::default(),
             sampled: false,
+            not_ect: false,
             sent: Bytes::ZERO,
             lost: Bytes::ZERO,
         }
@@ -106,6 +110,7 @@ impl Sender {
             rack_tlp: self.rack_tlp,
             pacer: self.pacer,
             sampled: self.sampled,
+            not_ect: self.not_ect,
         }
     }
 
@@ -141,7 +146,7 @@ impl Sender {
 
     /// A flow that has sent nothing.
     pub(super) fn on(connection: Connection, params: &Params, size: Bytes) -> Self {
-        let Connection { cc, ecn, rtt, delivery, rack_tlp, pacer, sampled, sent, lost } = connection;
+        let Connection { cc, ecn, rtt, delivery, rack_tlp, pacer, sampled, not_ect, sent, lost } = connection;
         Self {
             size: size.get(),
             mss: params.mss(),
@@ -164,6 +169,7 @@ impl Sender {
             rto_at: Time::NEVER,
             sampled,
             cwr: false,
+            not_ect,
             edge: params.first_edge(),
             most: params.most_on_its_way(),
             recalled: Span::ZERO,

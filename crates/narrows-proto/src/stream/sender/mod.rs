@@ -56,6 +56,8 @@ pub struct Sender {
     sampled: bool,
     /// The next new segment says that the window was reduced.
     cwr: bool,
+    /// Packets say that they cannot be marked, because the codepoint of others arrived changed.
+    not_ect: bool,
     /// Nothing beyond this byte may be sent: the receiver has no room for it.
     edge: u64,
     /// The most bytes from the first that has not been acknowledged to the last that was sent.

@@ -226,8 +226,8 @@ impl Sender {
         if fin {
             self.injected = now;
         }
-        let goes_on = self.bursts.left > 0;
-        Poll::Send(Segment { seq, len: len.get() as u32, fin, cwr, goes_on, ..Segment::default() })
+        let (goes_on, not_ect) = (self.bursts.left > 0, self.not_ect);
+        Poll::Send(Segment { seq, len: len.get() as u32, fin, cwr, goes_on, not_ect, ..Segment::default() })
     }
 
     fn resend(&mut self, params: &Params, now: Time, number: u64) -> Poll {
@@ -248,7 +248,8 @@ impl Sender {
         self.on_sent(params, now, sent.bytes());
         let seq = sent.end - u64::from(sent.len);
         let fin = sent.end == self.size;
-        Poll::Send(Segment { seq, len: sent.len, fin, retransmission: true, ..Segment::default() })
+        let not_ect = self.not_ect;
+        Poll::Send(Segment { seq, len: sent.len, fin, retransmission: true, not_ect, ..Segment::default() })
     }
 
     /// RFC 8985 §7.3: new data if there is any, the last segment again otherwise.

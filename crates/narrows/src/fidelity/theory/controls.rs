@@ -2,7 +2,7 @@
 
 use super::{Settings, Theory, Value, theory};
 
-pub(super) const ALL: [Theory; 12] = [
+pub(super) const ALL: [Theory; 13] = [
     theory("dctcp_peak", "K + N", |settings| Value::Bytes(k(settings) + flows(settings) * settings.packet())),
     theory("dctcp_amplitude", "½·√(2·N·(C·RTT + K))", |settings| {
         let packets = (settings.bdp() + k(settings)) / settings.packet();
@@ -19,6 +19,11 @@ pub(super) const ALL: [Theory; 12] = [
         Value::Bytes(flows(settings) * 1.25 / delta * settings.packet())
     }),
     theory("bbr_probe", "(5/4 − 1)·C·RTT", |settings| Value::Bytes(0.25 * settings.bdp())),
+    theory(
+        "ware",
+        "s/(1 − s), s = (1/2 + 1/(2X))·(1 − (q/C + RTT + 0.2 s)/10 s), X = q/(C·RTT)",
+        bbr_beside_cubic,
+    ),
     theory("l4s_coupling", "2/(k·1.22)·(RTT + target)/max(RTT + 0.5 ms, 25 ms)", |settings| {
         coupling(settings, 2.0)
     }),
@@ -52,6 +57,14 @@ fn coupling(settings: &Settings<'_>, scalable: f64) -> Value {
     let virtual_rtt = settings.span("traffic.0.cc.prague.target_rtt");
     let base = settings.round_trip(0);
     Value::Number(scalable / (k * 1.22) * (base + target) / (base + 0.5e-3).max(virtual_rtt))
+}
+
+/// Ware et al., IMC 2019: CUBIC has p = 1/2 − 1/(2X) of a full queue q, and BBR the rest, but for the time of its `PROBE_RTT`.
+fn bbr_beside_cubic(settings: &Settings<'_>) -> Value {
+    let (queue, product) = (settings.bytes("switches.default.buffer.size"), settings.bdp());
+    let silent = (queue * 8.0 / settings.capacity() + settings.round_trip(0) + 0.2) / 10.0;
+    let share = (0.5 + product / (2.0 * queue)) * (1.0 - silent);
+    Value::Number(share / (1.0 - share))
 }
 
 /// Alizadeh et al., SIGCOMM 2010, Eq. 6.

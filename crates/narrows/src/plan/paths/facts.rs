@@ -2,7 +2,9 @@
 
 use narrows_proto::units::{BitRate, Span};
 use narrows_sim::Network;
-use narrows_sim::path::{Added, Excess, Gap, Jitter, Keep, Path, Policer, Rate, Shaper, Slots, Steps};
+use narrows_sim::path::{
+    Added, Excess, Gap, Jitter, Keep, Mangling, Path, Policer, Rate, Shaper, Slots, Steps,
+};
 use serde::Serialize;
 
 /// Behavior of a direction of a link beyond a rate and a delay.
@@ -51,6 +53,14 @@ fn describe(path: &Path) -> Vec<String> {
         let what = if excess == Excess::Mark { "marked" } else { "dropped" };
         does.push(format!("{what} beyond {rate} and a burst of {burst}"));
     }
+    does.extend(path.ecn.map(|ecn| {
+        let change = match ecn {
+            Mangling::Bleach => "ECN cleared",
+            Mangling::ToEct0 => "ECT(1) becomes ECT(0)",
+            Mangling::Unmark => "marks taken off",
+        };
+        change.to_owned()
+    }));
     if let Some(Shaper { rate, burst }) = path.shaper {
         does.push(format!("shaped to {rate} after a burst of {burst}"));
     }

@@ -161,11 +161,13 @@ impl Entry<'_, '_> {
 }
 
 fn says_something(of: &LinkPath) -> bool {
-    let LinkPath { link: _, direction: _, rate, delay, loss, policer, shaper, jitter, slots, profile } = of;
+    let LinkPath { link: _, direction: _, rate, delay, loss, policer, ecn, shaper, jitter, slots, profile } =
+        of;
     rate.is_some()
         || delay.is_some()
         || loss.is_some()
         || policer.is_some()
+        || ecn.is_some()
         || shaper.is_some()
         || jitter.is_some()
         || slots.is_some()
@@ -231,6 +233,7 @@ impl Written {
         written.others = Path {
             bursts: of.loss.as_ref().and_then(|loss| loss.gilbert_elliott),
             policer: of.policer,
+            ecn: of.ecn,
             shaper: of.shaper,
             jitter: of.jitter.clone(),
             slots: of.slots.clone(),

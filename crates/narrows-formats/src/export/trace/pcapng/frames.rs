@@ -294,8 +294,11 @@ fn tcp(
             let of_syn = packet.kind == PacketKind::Syn;
             header.ece = ecn != Ecn::Off && (of_syn || ecn != Ecn::Counted);
             header.cwr = ecn != Ecn::Off && (of_syn || ecn == Ecn::Counted);
-            // AE, CWR, ECE: 111 asks for counts, 010 agrees (RFC 9768 §3.1.1).
+            // AE, CWR, ECE: 111 asks for counts; the answer says how that arrived (RFC 9768 §3.1.1).
             header.ns = ecn == Ecn::Counted && of_syn;
+            if let Some(ace) = packet.ace {
+                [header.ns, header.cwr, header.ece] = [4, 2, 1].map(|bit| ace & bit > 0);
+            }
             let mss = params.mss().get().min(u16::MAX.into()) as u16;
             options = vec![
                 TcpOptionElement::MaximumSegmentSize(mss),
@@ -334,7 +337,7 @@ fn tcp(
     // The option of counts: its bytes are not known here.
     let sacks = packet.sacks.len() as u64;
     let sacks = if sacks > 0 { 4 + 8 * sacks } else { 0 };
-    let exact = packet.ace.is_some() && params.accurate_ecn != Some(AccurateEcn::Ace);
+    let exact = packet.ace.is_some() && !syn && params.accurate_ecn != Some(AccurateEcn::Ace);
     let counts = if exact { CeCount::Exact(0).options(sacks) - sacks } else { 0 };
     header.options = padded(&options, params.headers.get().saturating_sub(40) + counts);
     (header.to_bytes().to_vec(), payload)

@@ -1,4 +1,5 @@
 use super::*;
+use crate::cc::PeerEcn;
 
 const RTT: Span = Span::from_us(60);
 
@@ -16,6 +17,7 @@ fn path() -> Path {
         paced: true,
         merged: 1,
         offload: None,
+        peer_ecn: PeerEcn::Accurate,
     }
 }
 
