@@ -83,7 +83,7 @@ fn one_flow_gets_the_line_rate_less_headers() {
 
 /// Compares the time a flow took alone with the ideal, for several sizes between two hosts.
 fn assert_ideal(network: &Network, from: u32, to: u32) {
-    let paths = Paths::of(&network, 1);
+    let paths = Paths::of(network, 1);
     let path = |from, to| {
         let links = paths.path(FlowId(0), HostId(from), HostId(to)).expect("a path");
         IdealPath::new(network, &links)

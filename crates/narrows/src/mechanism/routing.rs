@@ -47,9 +47,11 @@ impl Mechanism for Home {
 
 /// Classes of switches, each once.
 fn classes(topology: &Topology) -> Vec<&str> {
-    let class =
-        |kind| if let &NodeKind::Switch { ref class, .. } = kind { Some(class.as_str()) } else { None };
-    let mut classes: Vec<_> = topology.nodes().iter().filter_map(|node| class(&node.kind)).collect();
+    let classes = topology.nodes().iter().filter_map(|node| match &node.kind {
+        NodeKind::Switch { class, .. } => Some(class.as_str()),
+        NodeKind::Host(_) => None,
+    });
+    let mut classes: Vec<_> = classes.collect();
     classes.sort_unstable();
     classes.dedup();
     classes
