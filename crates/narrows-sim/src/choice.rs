@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::ids::FlowId;
-use crate::random::{Stream, mix};
+use crate::random::mix;
 use crate::traffic::{FlowSpec, Traffic};
 
 /// Choice of one switch.
@@ -21,7 +21,8 @@ pub(crate) enum Choice {
     DModK {
         stride: u32,
     },
-    Spray(Box<Stream>),
+    /// Who chooses for each packet does so himself; the first port stands for all.
+    ByPacket,
 }
 
 /// Which of `len` ports the hash of a flow chooses.

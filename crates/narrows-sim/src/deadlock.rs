@@ -108,7 +108,7 @@ mod tests {
     use narrows_proto::units::{BitRate, Span};
 
     use super::*;
-    use crate::routing::Routing;
+    use crate::routing::{Routing, Salt};
     use crate::topology::{FatTree, Topology, Wire};
 
     #[test]
@@ -123,19 +123,19 @@ mod tests {
         for (number, switch) in switches.iter().enumerate() {
             ring.connect(*switch, switches[(number + 1) % 5], wire);
         }
-        let circle = Paths::new(&ring, Routing::Ecmp, 1).circle(|_| true).expect("a ring");
+        let circle = Paths::new(&ring, &Routing::Ecmp, &Salt::PerSwitch, 1).circle(|_| true).expect("a ring");
         assert_eq!(circle.len(), 5);
         for (link, next) in circle.iter().zip(circle.iter().cycle().skip(1)) {
             assert_eq!(ring.link(*link).to, ring.link(*next).from);
         }
         assert_eq!(
-            Paths::new(&ring, Routing::Ecmp, 1)
+            Paths::new(&ring, &Routing::Ecmp, &Salt::PerSwitch, 1)
                 .circle(|link| link != circle[0] && link.0 % 2 == circle[0].0 % 2),
             None
         );
 
         let mut tree = Topology::default();
         FatTree { k: 4, rate: wire.rate, delay: wire.delay }.build(&mut tree, "");
-        assert_eq!(Paths::new(&tree, Routing::Ecmp, 1).circle(|_| true), None);
+        assert_eq!(Paths::new(&tree, &Routing::Ecmp, &Salt::PerSwitch, 1).circle(|_| true), None);
     }
 }

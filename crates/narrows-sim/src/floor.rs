@@ -18,8 +18,8 @@ use crate::link::Wires;
 use crate::packet::{Fields, Kind, Packet};
 use crate::prefetch::{prefetch, prefetch_at, prefetch_lines};
 use crate::random::mix;
-use crate::routing::Routing;
 use crate::routing::paths::Paths;
+use crate::routing::{Routing, Salt};
 use crate::topology::Topology;
 use crate::world::calendar::{Calendar, Windows};
 
@@ -392,7 +392,7 @@ fn senders(to: &[HostId]) -> Vec<HostId> {
 
 /// By node, flow and kind: the port a packet leaves from. The routes are those the engine takes with this seed.
 fn routes(topology: &Topology, flows: &FixedWindows, seed: u64) -> Vec<Box<[u8]>> {
-    let paths = Paths::new(topology, Routing::Ecmp, seed);
+    let paths = Paths::new(topology, &Routing::Ecmp, &Salt::PerSwitch, seed);
     let ports = topology.ports();
     let mut routes = vec![vec![u8::MAX; 2 * flows.to.len()].into_boxed_slice(); topology.nodes().len()];
     for (flow, to) in flows.to.iter().enumerate() {

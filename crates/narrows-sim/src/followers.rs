@@ -57,7 +57,7 @@ impl Followers {
         if traffic.dependents.is_empty() {
             return Self::default();
         }
-        let paths = Paths::new(&network.topology, network.routing, seed);
+        let paths = Paths::of(network, seed);
         let mut pairs = Vec::new();
         for (number, dependent) in (0..).zip(&traffic.dependents) {
             let source = traffic.flows[dependent.flow.index()].from;

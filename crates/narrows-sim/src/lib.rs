@@ -87,4 +87,4 @@ pub use network::{Failure, Network};
 pub use random::{Purpose, Stream};
 pub use record::{DatagramRecord, DropCause, FlowRecord, PortCounters, Sampled};
 pub use routing::paths::Paths;
-pub use routing::{MOST_LEAVES, Routing};
+pub use routing::{MOST_LEAVES, Polarization, Routing, Salt};

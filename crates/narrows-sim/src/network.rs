@@ -9,7 +9,7 @@ use crate::link::Outage;
 use crate::mechanism::hosts::Hosts;
 use crate::mechanism::limiter::Reaction;
 use crate::path::{Path, Timing};
-use crate::routing::Routing;
+use crate::routing::{Routing, Salt};
 use crate::switch::SwitchConfig;
 use crate::topology::Topology;
 
@@ -22,6 +22,8 @@ pub struct Network {
     pub switches: Vec<Option<SwitchConfig>>,
     /// Choice of switches among shortest paths.
     pub routing: Routing,
+    /// Salts of the hash by which they choose, where they do so for each flow.
+    pub salt: Salt,
     /// Links that fail.
     pub failures: Vec<Failure>,
     /// Directions of links that have more than a rate and a delay. The switches they leave have scheduled ports.

@@ -51,6 +51,10 @@ pub enum Purpose {
     Late = 22,
     /// When the slots of a link are.
     Slots = 23,
+    /// Paths of flowlets, and the salt of their table.
+    Flowlets = 30,
+    /// Ports that adaptive choice draws.
+    Adaptive = 31,
 }
 
 /// A reproducible stream of random numbers, the same on every platform (`ChaCha8`).

@@ -1,9 +1,29 @@
 //! Which port leads to which host: shortest paths by hop count, computed once, and the choice among equal ones.
+//!
+//! ```text
+//! ecmp       port number ⌊h·n⌋ of n, h in [0, 1) from a hash of the flow and the salt of the switch
+//! wcmp       the same, with a port as often in the list of n as its weight says
+//! d_mod_k    port ⌊d/s⌋ mod n by the number d of the destination, s by level
+//! spray      any port, for each packet
+//! flowlets   any port, for each flowlet: after a pause
+//! adaptive   the port with the shortest queue, for each packet or flowlet
+//! ```
+//! ECMP and WCMP keep a flow on its path. The hash is one of the number of a flow, in place of addresses and ports of its packets;
+//! acknowledgments have the same number. Messages of one queue pair (RDMA) share that of the first.
+//!
+//! Polarization: where two switches on one path have the same salt, the second sees only flows whose hashes lie in one n-th and uses few
+//! of its ports: one of eight if both have eight. With `hash_salt` it can be seen; by default each switch has a salt of its own.
+//!
+//! Differs from switches that take the hash modulo n: with equal salts and n₁ ≠ n₂ those use n₂/gcd(n₁, n₂) ports; here about n₂/n₁ are
+//! used.
 
 mod backbone;
 pub(crate) mod changes;
 pub(crate) mod edits;
 pub(crate) mod paths;
+mod polarization;
+mod rules;
+mod salt;
 pub(crate) mod shortest;
 mod tables;
 
@@ -11,30 +31,18 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use self::backbone::{Backbone, Hop};
+pub use self::polarization::Polarization;
+pub(crate) use self::rules::PacketRule;
+pub use self::rules::Routing;
+pub use self::salt::Salt;
 pub(crate) use self::shortest::Shortest;
 pub use self::tables::MOST_LEAVES;
 use self::tables::UNREACHABLE;
 pub(crate) use self::tables::{Access, NO_LEAF, Routes, RoutingTables};
 pub(crate) use crate::choice::Choice;
 use crate::ids::{LinkId, NodeId};
-use crate::random::{Purpose, Stream};
+use crate::mechanism::wcmp::Weights;
 use crate::topology::{NodeKind, Topology};
-
-/// Choice of a switch among shortest paths.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Routing {
-    /// By a hash of the flow, salted per switch: a flow keeps its path (ECMP, RFC 2992).
-    #[default]
-    Ecmp,
-    /// By the destination: in a tree with k uplinks per switch, level l takes uplink ⌊d/k^l⌋ mod k. Among parallel links on
-    /// the way down it takes the one that corresponds to the uplink.
-    DModK,
-    /// At random for each packet (packet spraying).
-    Spray,
-}
 
 impl Topology {
     /// Shortest paths while all links are up, found by the first who asks.
@@ -169,18 +177,32 @@ impl Backbone {
     }
 }
 
-/// The choice of one switch of `topology` under `routing`.
+/// Shortest paths as a rule uses them, while all links are up.
+pub(crate) fn shortest(topology: &Topology, routing: &Routing) -> Arc<Shortest> {
+    match weights(topology, routing) {
+        None => Arc::clone(topology.shortest()),
+        Some(weights) => Arc::new(weights.into_shortest()),
+    }
+}
+
+/// Weights of ports, if a rule has some.
+pub(crate) fn weights(topology: &Topology, routing: &Routing) -> Option<Weights> {
+    let Routing::Wcmp(wcmp) = routing else { return None };
+    Some(Weights::new(wcmp, topology, topology.shortest()))
+}
+
+/// The choice of one switch of `topology` under a rule.
 pub(crate) fn choice(
-    routing: Routing,
+    (routing, salt): (&Routing, &Salt),
     topology: &Topology,
     tables: &RoutingTables,
     node: NodeId,
     seed: u64,
 ) -> Choice {
     match routing {
-        Routing::Ecmp => Choice::Ecmp { salt: Stream::new(seed, Purpose::EcmpSalt, node.0.into()).bits() },
+        Routing::Ecmp | Routing::Wcmp(_) => Choice::Ecmp { salt: salt.of(topology, node, seed) },
         Routing::DModK => Choice::DModK { stride: stride(topology, tables, node) },
-        Routing::Spray => Choice::Spray(Box::new(Stream::new(seed, Purpose::Spray, node.0.into()))),
+        _ => Choice::ByPacket,
     }
 }
 
@@ -209,7 +231,8 @@ mod tests {
 
     /// The names of the switches a packet crosses.
     fn walk(topology: &Topology, routing: Routing, flow: u32, from: HostId, to: HostId) -> Vec<String> {
-        let path = Paths::new(topology, routing, 1).path(FlowId(flow), from, to).expect("a path");
+        let path =
+            Paths::new(topology, &routing, &Salt::PerSwitch, 1).path(FlowId(flow), from, to).expect("a path");
         path[1..].iter().map(|link| topology.node(topology.link(*link).from).name.clone()).collect()
     }
 
@@ -259,7 +282,7 @@ mod tests {
 
     /// By directed link: how many destinations D-mod-K leads over it, if every host sends to every other.
     fn destinations(topology: &Topology) -> Vec<usize> {
-        let paths = Paths::new(topology, Routing::DModK, 1);
+        let paths = Paths::new(topology, &Routing::DModK, &Salt::PerSwitch, 1);
         let hosts = || (0..topology.hosts().len()).map(HostId::from);
         let mut over = vec![std::collections::BTreeSet::new(); topology.links().len()];
         for (from, to) in hosts().flat_map(|from| hosts().map(move |to| (from, to))).filter(|(a, b)| a != b) {
@@ -309,7 +332,7 @@ mod tests {
     fn d_mod_k_shares_destinations_evenly_over_the_links_of_a_leaf_spine() {
         let topology = leaf_spine(64, 32, 32, 1);
         // 63 racks elsewhere, of each one host for each of 32 spines.
-        let paths = Paths::new(&topology, Routing::DModK, 1);
+        let paths = Paths::new(&topology, &Routing::DModK, &Salt::PerSwitch, 1);
         let mut over = vec![0; topology.links().len()];
         for to in 0..64 * 32 {
             // From each rack a host; all that is sent to one destination comes down over one spine.
@@ -354,7 +377,7 @@ mod tests {
             names.filter(|name| name.starts_with(rack) && name.contains(to)).count()
         };
         assert_eq!(uplinks("rack0/tor", "spine"), 6);
-        let paths = Paths::new(&topology, Routing::Ecmp, 1);
+        let paths = Paths::new(&topology, &Routing::Ecmp, &Salt::PerSwitch, 1);
         let taken = |hop: usize| {
             let way = |flow| paths.path(FlowId(flow), HostId(0), HostId(7)).expect("a path")[hop];
             (0..400).map(way).collect::<std::collections::BTreeSet<_>>().len()
@@ -398,7 +421,7 @@ mod tests {
         let hosts = 16_u32;
         let pairs = (0..hosts).flat_map(|from| (0..hosts).map(move |to| (HostId(from), HostId(to))));
         let demands = pairs.filter(|(from, to)| from != to).map(|(from, to)| (from, to, 1.0));
-        let load = Paths::new(&topology, Routing::Ecmp, 1).spread(demands);
+        let load = Paths::new(&topology, &Routing::Ecmp, &Salt::PerSwitch, 1).spread(demands);
         for (number, load) in load.iter().enumerate() {
             let name = topology.link_name(LinkId::from(number));
             // Each host sends to 15 others: 1 in its rack, 2 in its pod, 12 elsewhere. Two hosts share two uplinks.
@@ -472,9 +495,9 @@ mod tests {
     #[test]
     fn routes_are_found_anew_when_a_link_is_added() {
         let mut topology = linked(2, &[]);
-        assert!(!Paths::new(&topology, Routing::Ecmp, 1).reaches(HostId(0), HostId(1)));
+        assert!(!Paths::new(&topology, &Routing::Ecmp, &Salt::PerSwitch, 1).reaches(HostId(0), HostId(1)));
         let wire = crate::topology::Wire::new(BitRate::from_gbps(1), Span::from_us(1));
         topology.connect(NodeId(0), NodeId(2), wire);
-        assert!(Paths::new(&topology, Routing::Ecmp, 1).reaches(HostId(0), HostId(1)));
+        assert!(Paths::new(&topology, &Routing::Ecmp, &Salt::PerSwitch, 1).reaches(HostId(0), HostId(1)));
     }
 }

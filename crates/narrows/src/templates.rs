@@ -30,6 +30,7 @@ templates! {
     "changing-wan"
     "incast"
     "leaf-spine"
+    "load-balance"
     "fat-tree"
     "clos"
     "parking-lot"

@@ -11,7 +11,7 @@ PARTS = [
     ("switches", "Switches", ["Switch"]),
     ("hosts", "Hosts", ["Hosts"]),
     ("reaction-points", "Reaction points", ["ReactionPoints"]),
-    ("routing", "Routing, ports and failures", ["Routing", "PortChoice", "Failure"]),
+    ("routing", "Routing, ports and failures", ["Routing", "Salt", "PortChoice", "Failure"]),
     ("paths", "Links that change", ["LinkPath"]),
     ("transport", "Transports", ["Stream", "Rdma", "Datagram"]),
     ("controls", "Congestion controls", ["CongestionControl"]),

@@ -140,6 +140,15 @@ const PATTERNS: &[&str] = &[
 ];
 const DATAGRAMS: &str =
     r#"on_off = { sources = 3, rate = "1 Gb/s", on.exponential = "100 us", off.exponential = "100 us" }"#;
+const ROUTING: &[&str] = &[
+    "\"ecmp\"",
+    "\"d_mod_k\"",
+    "\"spray\"",
+    "{ wcmp = {} }",
+    r#"{ flowlets = { gap = "20 us", table = 16 } }"#,
+    r#"{ adaptive = { choices = 2, memory = true } }"#,
+    r#"{ adaptive = { gap = "10 us", rechoose = 0.5 } }"#,
+];
 const SHARING: &[&str] = &[
     "\"per_port\"",
     "\"static\"",
@@ -164,7 +173,10 @@ fn scenario(random: &mut Rng, controls: &[Control]) -> String {
     let mut text = format!("version = 1\nname = \"combination\"\nseed = {}\n", random.u16(..));
     let drain = one(random, &["0 s", "20 ms"]);
     text += &format!("stop = {{ after = \"{} ms\", drain = \"{drain}\" }}\n", random.u8(1..=3));
-    text += &format!("routing = \"{}\"\n", one(random, &["ecmp", "d_mod_k", "spray"]));
+    text += &format!("routing = {}\n", one(random, ROUTING));
+    if sometimes(random, 10) {
+        text += "hash_salt = \"same\"\n";
+    }
     if sometimes(random, 20) {
         text += "ports = \"scheduled\"\n";
     }

@@ -12,7 +12,7 @@ use crate::playground;
 const FOLDER: &str = "docs/guide/pictures";
 
 /// All of them together may be this large.
-const MOST_BYTES: u64 = 2_000_000;
+const MOST_BYTES: u64 = 2_200_000;
 
 /// A report to draw.
 struct Picture {
@@ -51,6 +51,20 @@ dctcp = { "traffic.search.cc" = { dctcp = {} } }
 cubic = { "traffic.search.cc" = { cubic = {} }, "switches.tor.marking" = "off" }
 "#;
 
+/// The sweep of the page on load balancing.
+const RULES: &str = r#"
+name = "rules"
+template = "load-balance"
+seeds = 5
+
+[grid.rule]
+ecmp = { routing = "ecmp" }
+flowlets = { routing = { flowlets = { gap = "20 us" } } }
+sticky = { routing = { adaptive = { gap = "20 us" } } }
+drill = { routing = { adaptive = { choices = 2, memory = true } } }
+spray = { routing = "spray" }
+"#;
+
 const PICTURES: &[Picture] = &[
     Picture { name: "report-demo", command: DEMO, template: None, sweep: None, size: (1300, 900) },
     Picture { name: "report-demo-whole", command: DEMO, template: None, sweep: None, size: (1300, 4290) },
@@ -68,6 +82,7 @@ const PICTURES: &[Picture] = &[
         sweep: Some(THRESHOLDS),
         size: (1300, 1640),
     },
+    Picture { name: "report-rules", command: SWEEP, template: None, sweep: Some(RULES), size: (1300, 1230) },
 ];
 
 /// Runs what is to be seen and draws it.
@@ -93,7 +108,11 @@ pub(super) fn take(shell: &Shell, narrows: &Path) -> Result<()> {
 
 /// Makes the report and returns its folder; reports of one command are made once.
 fn report(shell: &Shell, narrows: &Path, picture: &Picture, place: &Path) -> Result<std::path::PathBuf> {
-    let key = picture.template.map_or_else(|| picture.command.join("-"), str::to_owned);
+    let key = match (picture.template, picture.sweep) {
+        (Some(template), _) => template.to_owned(),
+        (None, Some(_)) => picture.name.to_owned(),
+        (None, None) => picture.command.join("-"),
+    };
     let out = place.join(key.replace(['/', ' '], "-"));
     if out.join("report.html").exists() {
         return Ok(out);

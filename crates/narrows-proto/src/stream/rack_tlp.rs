@@ -29,7 +29,7 @@ const DUP_THRESH: u64 = 3;
 impl RackTlp {
     /// Takes in what an acknowledgement delivered (steps 1 to 3).
     pub(crate) fn on_ack(&mut self, now: Time, tally: &Tally, rtt: &RttEstimator) {
-        self.reordering_seen |= tally.reordered;
+        self.reordering_seen |= tally.reordered > 0;
         let Some(newest) = tally.newest else { return };
         let round_trip = now.saturating_since(newest.sent_at);
         // An answer faster than the path to a segment sent twice belongs to the first transmission.

@@ -58,14 +58,16 @@ pub(crate) struct Tally {
     pub(crate) newest: Option<Sent>,
     /// When the earliest delivered segment that was sent only once had been sent.
     pub(crate) oldest_once: Option<Time>,
-    /// A segment arrived later than one sent after it.
-    pub(crate) reordered: bool,
+    /// Segments that arrived later than one sent after them.
+    pub(crate) reordered: u32,
+    /// The most bytes by which any of them lies below what had arrived.
+    pub(crate) distance: u64,
 }
 
 impl Tally {
     /// For an acknowledgement that arrives at `now`; no round trip so far was shorter than `min_rtt`.
     pub(crate) fn new(now: Time, min_rtt: Span) -> Self {
-        Self { now, min_rtt, acked: Bytes::ZERO, newest: None, oldest_once: None, reordered: false }
+        Self { now, min_rtt, acked: Bytes::ZERO, newest: None, oldest_once: None, reordered: 0, distance: 0 }
     }
 
     fn is_plausible(&self, sent: &Sent) -> bool {
@@ -84,7 +86,10 @@ impl Tally {
         }
         if !sent.retransmitted {
             self.oldest_once.get_or_insert(sent.sent_at);
-            self.reordered |= sent.end < *highest;
+            if sent.end < *highest {
+                self.reordered += 1;
+                self.distance = self.distance.max(*highest - sent.end);
+            }
         }
         *highest = sent.end.max(*highest);
     }

@@ -27,7 +27,7 @@ use crate::packet::{HOST_BITS, wire_size};
 use crate::path::{Line, LineParts, NO_LINE, Path};
 use crate::random::{Purpose, Stream};
 use crate::routing::changes::ChangingRoutes;
-use crate::routing::{self, RoutingTables, Shortest};
+use crate::routing::{self, PacketRule, RoutingTables, Shortest};
 use crate::switch::{MOST_CONGESTION_POINTS, Switch, SwitchConfig, SwitchParts};
 use crate::topology::{Link, Topology};
 use crate::traffic::{FlowSpec, Group, Traffic};
@@ -64,7 +64,8 @@ pub(super) fn shards<O: Observer>(
 ) -> LaidOut<O> {
     let hosts = network.topology.hosts().len();
     assert!(hosts < 1 << HOST_BITS, "{hosts} hosts, packets number fewer than 2^{HOST_BITS}");
-    let layout = Layout::new(network, traffic, seed, threads, look_ahead);
+    let shortest = routing::shortest(&network.topology, &network.routing);
+    let layout = Layout::new(network, traffic, &shortest, seed, (threads, look_ahead));
     let shared = Arc::new(shared(network, traffic, &layout, threads));
     let at_switches = SwitchMechanisms::of_groups(network, &traffic.groups);
     let at_switch = |flow: &FlowSpec| at_switches.get(flow.group.index()).copied();
@@ -165,7 +166,7 @@ pub(super) struct Layout<'a> {
     /// By node: the number of its first congestion point.
     pub(super) first_points: Vec<u16>,
     /// By flow: the one whose path it takes. None if each takes its own.
-    first_of_pairs: Option<Arc<[FlowId]>>,
+    pub(super) first_of_pairs: Option<Arc<[FlowId]>>,
     /// Rates that telemetry reports, by code.
     pub(super) reported_rates: Vec<BitRate>,
 }
@@ -174,12 +175,12 @@ impl<'a> Layout<'a> {
     fn new(
         network: &'a Network,
         traffic: &'a Traffic,
+        shortest: &'a Shortest,
         seed: u64,
-        threads: usize,
-        look_ahead: &LookAhead,
+        (threads, look_ahead): (usize, &LookAhead),
     ) -> Self {
         let topology = &network.topology;
-        let Shortest { ports, tables, .. } = &**topology.shortest();
+        let Shortest { ports, tables, .. } = shortest;
         let inputs = inputs(topology, seed);
         let places = places(network, tables, threads, look_ahead.least);
         let mut wires = vec![0; threads];
@@ -374,13 +375,14 @@ impl<'a> Layout<'a> {
                 },
                 routes: self.tables.routes[node.index()].clone(),
                 choice: routing::choice(
-                    self.network.routing,
+                    (&self.network.routing, &self.network.salt),
                     &self.network.topology,
                     self.tables,
                     node,
                     self.seed,
                 )
                 .of_pairs(self.first_of_pairs.as_ref()),
+                by_packet: PacketRule::new(&self.network.routing, &self.routing_site(node)),
                 egresses: self.ports[node.index()].iter().map(|link| self.egress(*link)).collect(),
                 shard: self.places[node.index()],
                 random: Stream::new(self.seed, Purpose::Marking, node.0.into()),

@@ -5,6 +5,7 @@ use narrows_proto::units::Bytes;
 use super::build::Layout;
 use crate::ids::{LinkId, NodeId};
 use crate::mechanism::InputLink;
+use crate::mechanism::at_routing::RoutingSite;
 use crate::mechanism::at_switch::{EdgeHost, SwitchSite};
 use crate::mechanism::limiter::{Reaction, ReactionPlace};
 use crate::mechanism::telemetry::Meter;
@@ -28,6 +29,17 @@ impl Layout<'_> {
             leaves: self.tables.leaves().len(),
             ports: self.ports[node.index()].len(),
             hosts: self.inputs[node.index()].iter().map(host).collect(),
+            seed: self.seed,
+        }
+    }
+
+    /// A switch as rules see it that choose for each packet.
+    pub(super) fn routing_site(&self, node: NodeId) -> RoutingSite {
+        RoutingSite {
+            node,
+            ports: self.ports[node.index()].len(),
+            leaves: self.tables.leaves().len(),
+            first_of_pairs: self.first_of_pairs.clone(),
             seed: self.seed,
         }
     }

@@ -30,6 +30,7 @@ macro_rules! mechanisms {
             drr: settings(Drr) queues(DrrQueues) counters(DrrCounters);
             fq_codel: settings(FqCodel) queues(FqCodelQueues) counters(FqCodelCounters);
             dualpi2: settings(DualPi2) queues(DualQueues) counters(DualPi2Counters);
+            flowlets: counters(FlowletCounters);
             rackcc: settings(RackAgent) host(Racks) switch(RackState) flow(Subflow) record(RackRecord) observer(RackObserver of RackEvent);
         }
     };

@@ -1,14 +1,17 @@
 //! Network mechanisms, each with a home of its own: settings, messages, what it does at hosts and switches, what it counts and shows.
 
+pub mod adaptive;
 pub(crate) mod at_host;
 pub(crate) mod at_ports;
 pub(crate) mod at_queues;
+pub(crate) mod at_routing;
 pub(crate) mod at_switch;
 pub(crate) mod buffer;
 pub(crate) mod congestion_point;
 pub mod drr;
 pub mod dualpi2;
 pub(crate) mod flow;
+pub mod flowlets;
 pub mod fq_codel;
 pub(crate) mod hosts;
 pub mod isolation;
@@ -21,7 +24,9 @@ pub(crate) mod pfc;
 pub mod rackcc;
 pub(crate) mod registry;
 pub(crate) mod settings;
+pub(crate) mod spray;
 pub(crate) mod telemetry;
+pub mod wcmp;
 
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 

@@ -275,6 +275,8 @@ impl Counts {
             recoveries,
             spurious,
             probes,
+            reordered,
+            reordering,
             marked,
             cnps,
             injected: _,
@@ -285,6 +287,8 @@ impl Counts {
         sum.recoveries += recoveries;
         sum.spurious += spurious;
         sum.probes += probes;
+        sum.reordered += reordered;
+        sum.reordering = reordering.max(sum.reordering);
         sum.marked += marked;
         sum.cnps += cnps;
     }

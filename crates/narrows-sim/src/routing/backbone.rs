@@ -7,7 +7,7 @@ use crate::ids::{LinkId, NodeId};
 /// The switches and the links between them, close together: finding routes is looking at all of them for every leaf.
 #[derive(Clone, Debug)]
 pub(crate) struct Backbone {
-    pub(super) switches: Vec<NodeId>,
+    pub(crate) switches: Vec<NodeId>,
     /// By node: its position in `switches`; not used for hosts.
     pub(super) number: Vec<u32>,
     /// By switch: where its hops begin; one more for the end.
@@ -31,7 +31,7 @@ pub(super) struct Hop {
 
 impl Backbone {
     /// The position of a switch.
-    pub(super) fn number(&self, node: NodeId) -> usize {
+    pub(crate) fn number(&self, node: NodeId) -> usize {
         self.number[node.index()] as usize
     }
 
@@ -51,7 +51,7 @@ impl Backbone {
     }
 
     /// Hops from every switch to `leaf`, by position; `u32::MAX` if there is no way.
-    pub(super) fn distances(&self, leaf: usize, distance: &mut Vec<u32>) {
+    pub(crate) fn distances(&self, leaf: usize, distance: &mut Vec<u32>) {
         distance.clear();
         distance.resize(self.switches.len(), u32::MAX);
         distance[leaf] = 0;

@@ -9,8 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use narrows_proto::units::Time;
 
 use super::backbone::Backbone;
-use super::leads_down;
+use super::{leads_down, weights};
 use crate::ids::{LinkId, NodeId};
+use crate::mechanism::wcmp::Weights;
 use crate::network::Network;
 use crate::topology::Topology;
 
@@ -19,7 +20,7 @@ use crate::topology::Topology;
 pub(crate) struct NewRow<'a> {
     pub(crate) node: NodeId,
     pub(crate) leaf: usize,
-    /// All ports that lead there.
+    /// All ports that lead there, each as often as its weight says.
     pub(crate) ports: &'a [u16],
     /// They are parallel links to one switch of a lower tier.
     pub(crate) down: bool,
@@ -51,6 +52,8 @@ pub(crate) struct ChangingRoutes {
     ends: BTreeMap<LinkId, (usize, usize)>,
     /// Failures that a link has at the moment, if it has any.
     failures: BTreeMap<LinkId, u32>,
+    /// Weights of ports, if they have some.
+    weights: Option<Weights>,
 }
 
 impl ChangingRoutes {
@@ -85,7 +88,9 @@ impl ChangingRoutes {
             }
         }
         let tiers = backbone.switches.iter().map(|node| topology.tier(*node)).collect();
-        Some(Self { backbone, tiers, leaves, distances, changes, next: 0, ends, failures: BTreeMap::new() })
+        let weights = weights(topology, &network.routing);
+        let failures = BTreeMap::new();
+        Some(Self { backbone, tiers, leaves, distances, changes, next: 0, ends, failures, weights })
     }
 
     /// When routes change next.
@@ -122,6 +127,9 @@ impl ChangingRoutes {
             for switch in self.affected(leaf, &ends) {
                 self.towards(leaf, switch, &mut towards);
                 let (node, down) = (self.backbone.switches[switch], self.leads_down(switch, &towards));
+                if let Some(weights) = &self.weights {
+                    weights.repeat(node, leaf, &mut towards);
+                }
                 set(NewRow { node, leaf, ports: &towards, down });
             }
         }

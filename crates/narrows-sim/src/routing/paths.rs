@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{NO_LEAF, Routing, Shortest, choice};
+use super::{NO_LEAF, Routing, Salt, Shortest, choice, shortest};
 use crate::choice::Choice;
 use crate::ids::{FlowId, HostId, LinkId, NodeId};
+use crate::network::Network;
 use crate::topology::Topology;
 
 /// Which way packets go, for everyone who has to know it before the run.
@@ -19,14 +20,18 @@ pub struct Paths<'a> {
 
 impl<'a> Paths<'a> {
     /// The paths of a run with this seed, as long as no link fails.
-    pub fn new(topology: &'a Topology, routing: Routing, seed: u64) -> Self {
-        let shortest = Arc::clone(topology.shortest());
-        let node = |node| choice(routing, topology, &shortest.tables, NodeId::from(node), seed);
+    pub fn of(network: &'a Network, seed: u64) -> Self {
+        Self::new(&network.topology, &network.routing, &network.salt, seed)
+    }
+
+    pub(crate) fn new(topology: &'a Topology, routing: &Routing, salt: &Salt, seed: u64) -> Self {
+        let shortest = shortest(topology, routing);
+        let node = |node| choice((routing, salt), topology, &shortest.tables, NodeId::from(node), seed);
         let choices = (0..topology.nodes().len()).map(node).collect();
         Self { topology, shortest, choices }
     }
 
-    /// The links a packet of `flow` crosses, in order; with packet spray, one of its paths. None if there is no path.
+    /// The links a packet of `flow` crosses, in order; where switches choose for each packet, one of its paths. None if there is no path.
     pub fn path(&self, flow: FlowId, from: HostId, to: HostId) -> Option<Vec<LinkId>> {
         let mut link = *self.shortest.ports[self.topology.hosts()[from.index()].index()].first()?;
         let mut path = vec![link];
@@ -40,7 +45,8 @@ impl<'a> Paths<'a> {
         }
     }
 
-    /// The links a packet of `flow` may cross, hop by hop: all of its shortest paths with packet spray, otherwise the one it takes. None
+    /// The links a packet of `flow` may cross, hop by hop: all of its shortest paths where switches choose for each packet,
+    /// otherwise the one it takes. None
     /// if there is no path.
     pub fn ways(&self, flow: FlowId, from: HostId, to: HostId) -> Option<Vec<Vec<LinkId>>> {
         let mut hops = vec![vec![*self.shortest.ports[self.topology.hosts()[from.index()].index()].first()?]];
@@ -64,12 +70,20 @@ impl<'a> Paths<'a> {
     /// The links that a switch may choose for a packet of `flow` to `to`.
     fn choices_at(&self, node: NodeId, flow: FlowId, to: HostId) -> Vec<LinkId> {
         let leaf = self.shortest.tables.access[to.index()].leaf;
-        let sprays = matches!(self.choices[node.index()], Choice::Spray(_));
-        if !sprays || leaf == NO_LEAF || self.shortest.tables.leaves()[leaf as usize] == node {
+        let by_packet = matches!(self.choices[node.index()], Choice::ByPacket);
+        if !by_packet || leaf == NO_LEAF || self.shortest.tables.leaves()[leaf as usize] == node {
             return self.next(node, flow, to).into_iter().collect();
         }
         let ports = self.shortest.tables.routes[node.index()].ports_to(leaf).iter();
         ports.map(|port| self.shortest.ports[node.index()][usize::from(*port)]).collect()
+    }
+
+    pub(super) fn choice_of(&self, node: NodeId) -> &Choice {
+        &self.choices[node.index()]
+    }
+
+    pub(super) fn link_of(&self, node: NodeId, port: u16) -> LinkId {
+        self.shortest.ports[node.index()][usize::from(port)]
     }
 
     pub(crate) fn topology(&self) -> &Topology {
@@ -119,8 +133,8 @@ impl<'a> Paths<'a> {
         Some(self.shortest.ports[node.index()][usize::from(port)])
     }
 
-    /// Mean load of each link under `demands` (from, to, amount), in their unit, if every switch shares traffic equally
-    /// among its shortest paths. By link.
+    /// Mean load of each link under `demands` (from, to, amount), in their unit, if every switch shares traffic among its
+    /// shortest paths equally, or as weights say. By link.
     pub fn spread(&self, demands: impl IntoIterator<Item = (HostId, HostId, f64)>) -> Vec<f64> {
         let mut load = vec![0.0; self.topology.links().len()];
         let leaves = self.shortest.tables.leaves().len();

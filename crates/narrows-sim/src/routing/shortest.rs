@@ -9,6 +9,6 @@ use crate::ids::LinkId;
 pub(crate) struct Shortest {
     /// By node: the links that leave it, in order.
     pub(crate) ports: Vec<Vec<LinkId>>,
-    pub(super) backbone: Backbone,
+    pub(crate) backbone: Backbone,
     pub(crate) tables: RoutingTables,
 }

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use crate::choice::{Choice, member_of};
 use crate::ids::{FlowId, HostId, NodeId};
-use crate::random::Stream;
 
 /// Where a host is attached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +53,12 @@ impl Group {
 }
 
 impl Routes {
-    /// The port to `leaf` for a packet of `flow` to `to`; with [`Choice::Spray`] the first of all.
+    /// It is that of a host.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The port to `leaf` for a packet of `flow` to `to`; with [`Choice::ByPacket`] the first of all.
     #[inline(always)]
     pub(crate) fn port(&self, leaf: u32, flow: FlowId, to: HostId, choice: &Choice) -> Option<u16> {
         let row = self.rows[leaf as usize];
@@ -75,17 +79,9 @@ impl Routes {
             // what of that choice is left is d/(s·n/p) mod p; the stride is s·n.
             Choice::DModK { stride } if group.down => to.0 / (*stride / len).max(1) % len,
             Choice::DModK { stride } => to.0 / *stride % len,
-            Choice::Spray(_) => 0,
+            Choice::ByPacket => 0,
         };
         Some(self.members[(group.first + member) as usize])
-    }
-
-    /// A port to `leaf`, at random.
-    pub(crate) fn any_port(&self, leaf: u32, random: &mut Stream) -> Option<u16> {
-        match self.ports_to(leaf) {
-            [] => None,
-            ports => Some(ports[random.below(ports.len() as u64) as usize]),
-        }
     }
 
     /// All ports that lead to `leaf`.
@@ -133,7 +129,7 @@ impl Routes {
     }
 
     /// The ports that lead to a leaf, and whether they are parallel links to one switch of a lower tier.
-    pub(super) fn choice_of(&self, leaf: usize) -> (&[u16], bool) {
+    pub(crate) fn choice_of(&self, leaf: usize) -> (&[u16], bool) {
         (self.ports_to(leaf as u32), self.group_at(leaf).is_some_and(|group| self.groups[group].down))
     }
 

@@ -234,6 +234,11 @@ impl FifoPorts {
         }
     }
 
+    /// When a port has sent what it has.
+    pub(super) fn busy_until(&self, number: usize) -> Time {
+        self.ports[number].busy_until
+    }
+
     /// Bytes that wait at a port.
     pub(super) fn backlog<O: Observer>(
         &mut self,

@@ -5,11 +5,11 @@ use narrows_proto::units::Time;
 
 use super::{Ports, Switch, UNROUTED};
 use crate::mechanism::StopFrame;
+use crate::mechanism::at_routing::Fork;
 use crate::mechanism::at_switch::Pass;
 use crate::observe::{Observer, PacketRef};
 use crate::packet::{Control, Packet, Parcel};
 use crate::record::DropCause;
-use crate::routing::Choice;
 use crate::routing::changes::NewRow;
 use crate::world::World;
 
@@ -100,10 +100,15 @@ impl Switch {
         let packet = parcel.packet;
         self.edit_routes(now);
         let leaf = world.shared.access[packet.to().index()].leaf;
-        let port = match &mut self.choice {
-            Choice::Spray(random) if leaf != self.leaf => {
-                self.routes.any_port(leaf, random).unwrap_or(UNROUTED)
-            }
+        let port = match &mut self.by_packet {
+            Some(rule) if leaf != self.leaf => match self.routes.ports_to(leaf) {
+                [] => UNROUTED,
+                ports => {
+                    let fork = Fork { now, flow: packet.flow(), leaf, ports };
+                    let (ports, common) = (&mut self.ports, &mut self.common);
+                    rule.choose(&fork, |port| ports.length(now, port.into(), common, world))
+                }
+            },
             _ => self.route(packet, &world.shared.access),
         };
         match port {

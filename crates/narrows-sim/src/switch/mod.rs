@@ -37,7 +37,7 @@ use crate::packet::{NO_TRAILERS, Packet, Parcel};
 use crate::prefetch::prefetch;
 use crate::record::PortCounters;
 use crate::routing::edits::Edits;
-use crate::routing::{Access, Choice, Routes};
+use crate::routing::{Access, Choice, PacketRule, Routes};
 use crate::world::{Arrival, Arrivals, MAX_WINDOW, OWN, World, check_places, entry, place};
 
 /// A switch.
@@ -50,11 +50,14 @@ pub(crate) struct Switch {
     leaf: u32,
     /// Some of its wires lose packets.
     impaired: bool,
-    /// Routes are looked up when packets have been sorted, because they depend on a random stream, or because it matters
+    /// Routes are looked up when packets have been sorted, because the choice of a port depends on
+    /// those before, or because it matters
     /// which way a packet came.
     routes_late: bool,
     routes: Routes,
     choice: Choice,
+    /// The rule that chooses for each packet, if there is one.
+    by_packet: Option<Box<PacketRule>>,
     ports: Ports,
     /// By port: the wire it leads to if this thread has it, an impossible one otherwise. For speed only.
     leads_to: Box<[u32]>,
@@ -239,6 +242,7 @@ impl Switch {
             Ports::Fifo(ports) => ports.settle(now, &mut self.common, world),
             Ports::Queued(ports) => ports.report(&mut self.common),
         }
+        self.report_choices();
         for (link, counters) in self.common.links.iter().zip(&self.common.counters) {
             world.observer.review(Reviewed::Port(*link, counters));
         }
@@ -263,12 +267,21 @@ impl Switch {
                 ports.waiting()
             }
         };
+        self.report_choices();
         let used = self.common.memory.used;
         assert!(waiting == used, "{waiting} B wait, {used} B of memory are in use");
         for (link, counters) in self.common.links.iter().zip(&self.common.counters) {
             report(Some(*link), counters);
         }
         report(None, &self.no_route);
+    }
+
+    /// Enters what the rule that chooses for each packet has counted into the counters of the ports.
+    fn report_choices(&mut self) {
+        let Some(rule) = &self.by_packet else { return };
+        for (port, counters) in self.common.counters.iter_mut().enumerate() {
+            rule.report(port, counters);
+        }
     }
 }
 
@@ -285,5 +298,21 @@ impl Ports {
             Self::Fifo(ports) => ports.backlog(now, port, common, world),
             Self::Queued(ports) => ports.backlog(now, port, common, world),
         }
+    }
+
+    /// The length of the queue of a port: twice the bytes that wait, and one more while a packet is being sent.
+    fn length<O: Observer>(
+        &mut self,
+        now: Time,
+        port: usize,
+        common: &mut Common,
+        world: &mut World<O>,
+    ) -> u64 {
+        let waiting = self.backlog(now, port, common, world);
+        let busy_until = match self {
+            Self::Fifo(ports) => ports.busy_until(port),
+            Self::Queued(ports) => ports.busy_until(port),
+        };
+        waiting << 1 | u64::from(busy_until > now)
     }
 }

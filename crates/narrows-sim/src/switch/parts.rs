@@ -20,7 +20,7 @@ use crate::path::NO_LINE;
 use crate::random::Stream;
 use crate::record::PortCounters;
 use crate::routing::edits::Edits;
-use crate::routing::{Choice, Routes};
+use crate::routing::{Choice, PacketRule, Routes};
 
 /// Parts that a switch is made from.
 pub(crate) struct SwitchParts {
@@ -31,6 +31,8 @@ pub(crate) struct SwitchParts {
     pub(crate) leaf: u32,
     pub(crate) routes: Routes,
     pub(crate) choice: Choice,
+    /// The rule that chooses for each packet, if there is one.
+    pub(crate) by_packet: Option<Box<PacketRule>>,
     pub(crate) egresses: Vec<Egress>,
     /// The thread it belongs to.
     pub(crate) shard: u32,
@@ -116,10 +118,8 @@ impl Switch {
         // Only queued ports send over lines.
         let has_lines = parts.egresses.iter().any(|egress| egress.line != NO_LINE);
         let lossless = parts.signals.as_ref().is_some_and(|signals| signals.lossless);
-        let routes_late = config.pause.is_some()
-            || lossless
-            || parts.mechanisms.is_some()
-            || matches!(parts.choice, Choice::Spray(_));
+        let routes_late =
+            config.pause.is_some() || lossless || parts.mechanisms.is_some() || parts.by_packet.is_some();
         Self {
             first_wire: parts.first_wire as u32,
             wires: parts.wires as u32,
@@ -129,6 +129,7 @@ impl Switch {
             leads_to,
             routes: parts.routes,
             choice: parts.choice,
+            by_packet: parts.by_packet,
             ports: match if has_lines { PortKind::Scheduled } else { config.ports } {
                 PortKind::Plain => {
                     assert!(parts.signals.is_none(), "plain ports have no mechanisms");

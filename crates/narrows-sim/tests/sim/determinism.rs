@@ -23,7 +23,7 @@ use narrows_sim::{
 
 /// A network and traffic that use every mechanism at once: three controls, losses, marks, RED, link errors, a failure,
 /// datagrams, clients, remote procedure calls, two data centers.
-fn everything(routing: Routing, ports: PortKind) -> (Network, Traffic) {
+pub(crate) fn everything(routing: Routing, ports: PortKind) -> (Network, Traffic) {
     let gbps = BitRate::from_gbps;
     let fabric = Fabric::LeafSpine(LeafSpine {
         racks: 3,
@@ -268,7 +268,7 @@ fn any_number_of_threads_gives_the_same_bytes() {
         (Routing::Spray, PortKind::Plain, Hosts::Ideal),
         (Routing::DModK, PortKind::Scheduled, real()),
     ] {
-        let (network, traffic) = everything(routing, ports);
+        let (network, traffic) = everything(routing.clone(), ports);
         let bursts = hosts != Hosts::Ideal;
         let network = Network { hosts, ..network };
         let traffic = if bursts { offloaded(traffic) } else { traffic };

@@ -314,7 +314,7 @@ fn links_that_wait_for_each_other_in_a_circle_are_found_stuck() {
         .map(|n| outcome.ports[link(&network, &format!("s{n}"), &format!("s{}", (n + 1) % 5)).index()].stuck)
         .collect();
     assert!(stuck.iter().all(|stuck| *stuck > Span::from_ms(40)), "{stuck:?}");
-    let circle = narrows_sim::Paths::new(&network.topology, network.routing, 1).circle(|_| true);
+    let circle = narrows_sim::Paths::of(&network, 1).circle(|_| true);
     assert_eq!(circle.map(|links| links.len()), Some(5), "the check before the run knows");
 }
 

@@ -1,5 +1,6 @@
 //! Networks against theory, against each other, and against what they promise. One program: to link it takes longer than to run most of it.
 
+mod balance;
 mod connections;
 mod dcqcn;
 mod dependents;

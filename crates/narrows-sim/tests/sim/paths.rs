@@ -69,7 +69,7 @@ fn opportunities(lines: &[u64]) -> Option<Rate> {
 
 /// Times that a flow took alone, and the ideal ones: without and with a handshake.
 fn alone(network: &Network, start: Time, size: u64) -> [(Span, Span); 2] {
-    let paths = Paths::new(&network.topology, network.routing, 1);
+    let paths = Paths::of(network, 1);
     let path =
         |from, to| IdealPath::new(network, &paths.path(FlowId(0), HostId(from), HostId(to)).expect("a path"));
     [false, true].map(|handshake| {

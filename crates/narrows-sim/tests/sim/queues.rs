@@ -83,7 +83,7 @@ fn one_flow_gets_the_line_rate_less_headers() {
 
 /// Compares the time a flow took alone with the ideal, for several sizes between two hosts.
 fn assert_ideal(network: &Network, from: u32, to: u32) {
-    let paths = Paths::new(&network.topology, network.routing, 1);
+    let paths = Paths::of(network, 1);
     let path = |from, to| {
         let links = paths.path(FlowId(0), HostId(from), HostId(to)).expect("a path");
         IdealPath::new(network, &links)
@@ -152,7 +152,14 @@ fn any_network() -> impl Strategy<Value = Random> {
     let any_link = || (prop::sample::select(vec![1_u64, 7, 10, 25, 40, 100]), 0..5_000_u64);
     let links = move || prop::collection::vec(any_link(), 1..3);
     let middle = prop::collection::vec((links(), links()), 1..4);
-    let routing = prop::sample::select(vec![Routing::Ecmp, Routing::DModK, Routing::Spray]);
+    let routing = prop::sample::select(vec![
+        Routing::Ecmp,
+        Routing::DModK,
+        Routing::Spray,
+        Routing::Wcmp(Default::default()),
+        Routing::Flowlets(Default::default()),
+        Routing::Adaptive(Default::default()),
+    ]);
     let size = prop_oneof![1..3_000_u64, 1..60_000_u64];
     ([any_link(), any_link()], middle, routing, size, 0..4_u8).prop_map(
         |(hosts, middle, routing, size, transport)| Random { hosts, middle, routing, size, transport },
@@ -172,7 +179,7 @@ impl Random {
             from.iter().for_each(|link| _ = topology.connect(spine, leaves[1], wire(*link)));
         }
         let forwarding = SwitchConfig { latency: Span::from_ns(300), ..deep() };
-        Network { routing: self.routing, ..network(topology, &forwarding) }
+        Network { routing: self.routing.clone(), ..network(topology, &forwarding) }
     }
 
     /// Its group, and whether a window or what was lost may make it slower than the ideal.
@@ -196,14 +203,14 @@ proptest! {
     fn alone_no_flow_is_faster_than_its_ideal_and_on_one_path_none_is_slower(random in any_network(), seed in 0..8_u64) {
         let network = random.network();
         let (group, slower) = random.group();
-        let paths = Paths::new(&network.topology, network.routing, seed);
+        let paths = Paths::of(&network, seed);
         let path = |from, to| IdealPath::between(&network, &paths, FlowId(0), HostId(from), HostId(to));
         let (forth, back) = (path(0, 1).expect("a path"), path(1, 0).expect("a path"));
         let ideal = ideal_fct(&group.transport, &forth, &back, Time::ZERO, Bytes::new(random.size));
         let traffic = traffic(group, vec![flow(0, 1, random.size)]);
         let outcome = Run::new(&network, &traffic).seed(seed).run();
         let took = outcome.flows[0].end.expect("complete") - Time::ZERO;
-        let one_path = random.routing != Routing::Spray || random.middle.iter().map(|(to, from)| to.len() * from.len()).sum::<usize>() == 1;
+        let one_path = !random.routing.is_by_packet() || random.middle.iter().map(|(to, from)| to.len() * from.len()).sum::<usize>() == 1;
         prop_assert!(took >= ideal, "{took} is less than {ideal}");
         prop_assert!(took == ideal || slower || !one_path, "{took}, ideal {ideal}");
     }
@@ -220,7 +227,7 @@ fn sprayed_packets_that_overtake_a_slow_path_are_not_faster_than_ideal() {
         transport: 0,
     };
     let network = slow_beside_fast.network();
-    let paths = Paths::new(&network.topology, network.routing, 1);
+    let paths = Paths::of(&network, 1);
     let (group, _) = slow_beside_fast.group();
     let path = IdealPath::between(&network, &paths, FlowId(0), HostId(0), HostId(1)).expect("a path");
     let ideal = ideal_fct(&group.transport, &path, &path, Time::ZERO, Bytes::new(1_000));

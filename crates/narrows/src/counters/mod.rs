@@ -14,6 +14,7 @@ mod marking;
 mod pauses;
 mod rdma;
 mod reaction;
+mod reordering;
 mod transport;
 
 use narrows_proto::stream::Stats;
@@ -42,7 +43,7 @@ static BASE: [&Counters; 9] = [
 /// Everything that counts, in the order in which activity is shown.
 fn all() -> impl Iterator<Item = &'static Counters> {
     let listed = mechanism::all().filter_map(|mechanism| mechanism.counters());
-    BASE.into_iter().chain(listed).chain([&dependents::DEPENDENTS])
+    BASE.into_iter().chain(listed).chain([&dependents::DEPENDENTS, &reordering::REORDERING])
 }
 
 /// Those whose columns stand before all others: what happens to every packet.

@@ -125,7 +125,7 @@ impl<'a> Settings<'a> {
         let topology = &network.topology;
         let FlowSpec { from, to, .. } = self.flows()[flow];
         let (from, to) = if back { (to, from) } else { (from, to) };
-        let paths = Paths::new(topology, network.routing, scenario.seed);
+        let paths = Paths::of(network, scenario.seed);
         let path = paths.path(FlowId::from(flow), from, to).expect("the plan found a path");
         let parts = |link: &LinkId| {
             let link = topology.link(*link);

@@ -56,6 +56,10 @@ macro_rules! mechanisms {
             }
             near_source {}
             paths {}
+            routing {}
+            wcmp {}
+            flowlets {}
+            adaptive {}
         }
     };
 }

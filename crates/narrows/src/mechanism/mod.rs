@@ -2,11 +2,13 @@
 //! of its own, called as its folder in the simulator, where what it does stands. `list.rs` has the list, and the keys that mechanisms
 //! have in scenarios.
 
+pub(crate) mod adaptive;
 pub(crate) mod codel;
 pub(crate) mod congestion_point;
 mod delay_target;
 pub(crate) mod drr;
 pub(crate) mod dualpi2;
+pub(crate) mod flowlets;
 pub(crate) mod fq_codel;
 pub(crate) mod isolation;
 mod kept_queues;
@@ -19,7 +21,9 @@ pub(crate) mod pfc;
 pub(crate) mod pie;
 pub(crate) mod rackcc;
 mod registry;
+pub(crate) mod routing;
 pub(crate) mod telemetry;
+pub(crate) mod wcmp;
 
 use narrows_proto::cc::{Config, OutOfRange, Ranges};
 use narrows_proto::units::{Bytes, Span};
@@ -86,6 +90,11 @@ pub(crate) trait Mechanism: Sync {
 
     /// Memory that its state takes for each queue of a port of a switch.
     fn state_bytes(&self, _switch: &SwitchConfig) -> u64 {
+        0
+    }
+
+    /// Memory that its tables take in all switches of a network together.
+    fn table_bytes(&self, _network: &Network) -> u64 {
         0
     }
 

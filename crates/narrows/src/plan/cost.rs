@@ -25,7 +25,7 @@ struct Demand {
 /// Packet-hops that are to be expected: bytes offered to each link in the simulated time, no more than it carries.
 pub(super) fn estimate(plan: &Plan) -> f64 {
     let topology = &plan.network.topology;
-    let paths = Paths::new(topology, plan.network.routing, plan.scenario.seed);
+    let paths = Paths::of(&plan.network, plan.scenario.seed);
     let offered = offered(plan, &paths, &demands(plan));
     let carried = offered.into_iter().zip(capacities(plan)).map(|(offered, capacity)| offered.min(capacity));
     let set_up = NODE * topology.nodes().len() as f64 + FLOW * plan.expected_flows();
@@ -36,7 +36,7 @@ pub(super) fn estimate(plan: &Plan) -> f64 {
 /// offer, and what goes back.
 pub(super) fn arrivals(plan: &Plan, counts: &dyn Fn(usize) -> bool) -> f64 {
     let (network, flows) = (&plan.network, &plan.traffic.flows);
-    let paths = Paths::new(&network.topology, network.routing, plan.scenario.seed);
+    let paths = Paths::of(network, plan.scenario.seed);
     let demands = demands(plan);
     let offered = offered(plan, &paths, &demands);
     let left: Vec<_> = capacities(plan).zip(offered).map(|(capacity, offered)| capacity / offered).collect();

@@ -87,7 +87,7 @@ impl Plan {
     /// Numbers of its network and traffic.
     pub fn facts(&self) -> Facts {
         let network = &self.network;
-        let paths = Paths::new(&network.topology, network.routing, self.scenario.seed);
+        let paths = Paths::of(network, self.scenario.seed);
         let kinds = Kinds::new(network);
         let mut longest = vec![Span::ZERO; network.topology.links().len()];
         let mut groups = Vec::new();

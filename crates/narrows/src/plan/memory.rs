@@ -73,6 +73,7 @@ pub(super) fn estimate(plan: &Plan, threads: u64) -> Bytes {
         BASE,
         (in_flight.saturating_add(buffered)).saturating_mul(slots * PACKET + SEGMENT),
         queues,
+        sum(&mut mechanism::all().map(|mechanism| mechanism.table_bytes(network))),
         sum(&mut network.paths.values().map(Path::bytes)),
         NODE * network.topology.nodes().len() as u64,
         LINK * links.len() as u64,

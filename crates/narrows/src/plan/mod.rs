@@ -137,7 +137,7 @@ impl Plan {
         }
         let places = Places::new(&network.topology);
         let end = Time::ZERO + scenario.stop.after;
-        let paths = Paths::new(&network.topology, network.routing, scenario.seed);
+        let paths = Paths::of(&network, scenario.seed);
         let ground = traffic::Ground {
             network: &network,
             paths: &paths,

@@ -10,7 +10,7 @@ use narrows_sim::{Failure, MOST_LEAVES, Network, NodeId, Outage, topology as sim
 use super::links::links_between;
 use super::{Checker, explicit, paths, signals, switches};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::mechanism::limiter;
+use crate::mechanism::{limiter, wcmp};
 use crate::scenario::{PortChoice, Scenario, Topology};
 
 /// Builds the network. Mistakes go to `checker`; without a network nothing else can be checked.
@@ -39,9 +39,10 @@ pub(super) fn build(scenario: &Scenario, priorities: usize, checker: &mut Checke
     }
     let switches = switches::switches(scenario, &topology, kind, checker);
     let failures = failures(scenario, &topology, checker);
-    let (routing, hosts) = (scenario.routing, scenario.hosts.clone().unwrap_or_default());
+    let routing = wcmp::with_weights(&scenario.routing, &topology, checker);
+    let (salt, hosts) = (scenario.hash_salt.clone(), scenario.hosts.clone().unwrap_or_default());
     let paths = paths::paths(scenario, &topology, &switches, checker);
-    let mut network = Network { topology, switches, routing, failures, paths, reaction: None, hosts };
+    let mut network = Network { topology, switches, routing, salt, failures, paths, reaction: None, hosts };
     network.reaction = limiter::reaction(scenario, &network, checker);
     Some(network)
 }

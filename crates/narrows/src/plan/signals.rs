@@ -41,7 +41,7 @@ fn warn_of_deadlock(network: &Network, checker: &mut Checker<'_>) {
         let to = network.topology.link(link).to;
         network.switches[to.index()].as_ref().is_some_and(SwitchConfig::pauses)
     };
-    let Some(circle) = Paths::new(&network.topology, network.routing, 0).circle(pauses) else { return };
+    let Some(circle) = Paths::of(network, 0).circle(pauses) else { return };
     let names: Vec<_> = circle.iter().take(8).map(|link| name(&network.topology, *link)).collect();
     let message = "PAUSE may stop traffic for good: links form a cyclic buffer dependency";
     let more = if circle.len() > names.len() { ", …" } else { "" };

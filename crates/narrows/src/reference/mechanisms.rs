@@ -17,7 +17,7 @@ pub(super) fn topics(kind: TopicKind) -> Vec<Topic> {
     };
     let listed = mechanism::entries();
     match kind {
-        TopicKind::Mechanism => BEFORE.iter().chain(listed).chain(AFTER).map(topic).collect(),
+        TopicKind::Mechanism => BEFORE.iter().chain(listed).map(topic).collect(),
         TopicKind::Transport => TRANSPORTS.iter().map(topic).collect(),
         _ => Vec::new(),
     }
@@ -50,16 +50,6 @@ const BEFORE: &[Entry] = &[
         settings: &["Marking", "Step", "Red", "RedAction", "Sojourn", "MarkAt"],
     },
 ];
-
-/// Entries after it.
-const AFTER: &[Entry] = &[Entry {
-    name: "routing",
-    summary: "how switches choose among shortest paths: ECMP, D-mod-K, packet spraying",
-    place: "routing",
-    source: "RFC 2992",
-    about: &[sim::ROUTING],
-    settings: &["Routing"],
-}];
 
 const TRANSPORTS: &[Entry] = &[
     Entry {

@@ -69,7 +69,7 @@ pub(super) struct Ideals<'a> {
 
 impl<'a> Ideals<'a> {
     pub(super) fn new(plan: &'a Plan) -> Self {
-        Self { plan, paths: Paths::new(&plan.network.topology, plan.network.routing, plan.scenario.seed) }
+        Self { plan, paths: Paths::of(&plan.network, plan.scenario.seed) }
     }
 
     /// Of `size` bytes sent as `flow` from `start` on, which must belong to a connection.

@@ -18,7 +18,7 @@ use std::sync::OnceLock;
 
 use narrows_proto::stream;
 use narrows_proto::units::Span;
-use narrows_sim::{Hosts, RealHosts, Routing};
+use narrows_sim::{Hosts, RealHosts, Routing, Salt};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -82,6 +82,9 @@ pub struct Scenario {
     /// Rule by which switches choose among shortest paths.
     #[serde(default)]
     pub routing: Routing,
+    /// Salts of the hash by which switches choose for each flow (`ecmp`, `wcmp`); each has its own if left out.
+    #[serde(default, skip_serializing_if = "Salt::is_per_switch")]
+    pub hash_salt: Salt,
     /// Settings of connections, for all traffic that does not set them itself.
     #[serde(default)]
     pub transport: stream::Params,

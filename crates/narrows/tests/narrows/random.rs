@@ -154,7 +154,7 @@ fn parallel_links_fail_together() {
 
 #[test]
 fn every_routing_sends_over_all_parallel_links() {
-    for routing in ["ecmp", "d_mod_k", "spray"] {
+    for routing in ["ecmp", "d_mod_k", "spray", "{ wcmp = {} }", "{ flowlets = {} }", "{ adaptive = {} }"] {
         let results = results(&planned(&["stop.drain='1 s'", &format!("routing={routing}")]));
         let topology = &results.plan.network.topology;
         let between_switches: Vec<_> = (0..topology.links().len())

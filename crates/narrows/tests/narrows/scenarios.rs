@@ -82,7 +82,7 @@ fn parking_lot_with_red() {
 fn ways(name: &str) -> Vec<(String, String, Vec<String>)> {
     let plan = Plan::new(templates::find(name).expect("built in").document().expect("parses")).expect("fits");
     let topology = &plan.network.topology;
-    let paths = Paths::new(topology, plan.network.routing, plan.scenario.seed);
+    let paths = Paths::of(&plan.network, plan.scenario.seed);
     let way = |(number, flow): (usize, &FlowSpec)| {
         let path = paths.path(FlowId::from(number), flow.from, flow.to).expect("a path");
         let between = path[1..path.len() - 1].iter().map(|link| topology.link_name(*link));

@@ -190,7 +190,7 @@ fn the_template_gemini_has_the_round_trips_of_the_paper() {
     let plan = planned(templates::find("gemini").expect("built in").document().expect("parses"));
     let topology = &plan.network.topology;
     let host = |name: &str| topology.as_host(topology.by_name()[name]).expect("a host");
-    let paths = narrows_sim::Paths::new(topology, plan.network.routing, 1);
+    let paths = narrows_sim::Paths::of(&plan.network, 1);
     let round_trip = |from: HostId, to: HostId| {
         let path: Vec<LinkId> = paths.path(FlowId(0), from, to).expect("a path");
         2 * path.iter().map(|link| topology.link(*link).wire.delay.as_ps()).sum::<u64>() / 1_000_000

@@ -18,6 +18,8 @@ const MAY_BE_MISSING: &[(&str, &[&str])] = &[
         &[
             "Scenario.reaction_points",
             "Scenario.paths",
+            "Scenario.hash_salt",
+            "Adaptive.gap",
             "LinkPath.rate",
             "LinkPath.delay",
             "LinkPath.loss",
@@ -105,6 +107,7 @@ const MAY_BE_MISSING: &[(&str, &[&str])] = &[
             "Rdma.window",
             "Rdma.ack_timeout",
             "Rdma.retry_count",
+            "Adaptive.choices",
             "Fixed.window",
             "Fixed.rate",
             "Gemini.base_rtt_window",

@@ -39,6 +39,9 @@ impl Sender {
         if moved_on {
             self.restart_timeout(now);
         }
+        if tally.reordered > 0 {
+            self.note_reordering(&tally);
+        }
         self.rack_tlp.on_ack(now, &tally, &self.rtt);
         self.finish_probe(&tally);
         self.finish_repair();
@@ -101,6 +104,13 @@ impl Sender {
             self.rack_tlp.on_duplicate(self.board.una(), self.board.next());
             self.confirm_duplicate(now, duplicate.end);
         }
+    }
+
+    #[cold]
+    fn note_reordering(&mut self, tally: &Tally) {
+        let counts = &mut self.troubles().counts;
+        counts.reordered += u64::from(tally.reordered);
+        counts.reordering = counts.reordering.max(Bytes::new(tally.distance));
     }
 
     /// One retransmission, of data up to `end`, was needless. When all of them were, so was the reduction.

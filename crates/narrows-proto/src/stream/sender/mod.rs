@@ -118,6 +118,10 @@ pub struct Stats {
     pub spurious: u64,
     /// Tail loss probes.
     pub probes: u64,
+    /// Segments that arrived after one sent later, as acknowledgments show; without those that were retransmitted meanwhile.
+    pub reordered: u64,
+    /// The largest distance of such a segment from the highest byte that had arrived before.
+    pub reordering: Bytes,
     /// Payload acknowledged as marked ([`Ecn::Accurate`]), or reductions for marks times the segment size
     /// ([`Ecn::Classic`]).
     pub marked: Bytes,
@@ -138,6 +142,8 @@ impl Stats {
             recoveries: self.recoveries - earlier.recoveries,
             spurious: self.spurious - earlier.spurious,
             probes: self.probes - earlier.probes,
+            reordered: self.reordered - earlier.reordered,
+            reordering: self.reordering,
             marked: self.marked - earlier.marked,
             cnps: self.cnps - earlier.cnps,
             injected: self.injected,

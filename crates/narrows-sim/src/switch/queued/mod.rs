@@ -320,6 +320,11 @@ impl QueuedPorts {
         true
     }
 
+    /// When a port has sent the packet that is on the wire.
+    pub(in crate::switch) fn busy_until(&self, number: usize) -> Time {
+        self.ports[number].busy_until
+    }
+
     /// Bytes that wait at a port.
     pub(in crate::switch) fn backlog<O: Observer>(
         &mut self,
