@@ -30,7 +30,7 @@ pub(super) fn flows() -> Described<FlowRow> {
         .maybe_ps("end_ps", "When the receiver had all of it; missing if that did not happen before the run ended.", |row, _| row.end.map(Time::as_ps))
         .maybe_ps("injected_ps", "When the last byte began to leave the sender for the first time.", |row, _| row.stats.injected.map(Time::as_ps))
         .maybe_ps("fct_ps", "Flow completion time: from the hand-over to the arrival of the last byte.", |row, _| row.fct().map(Span::as_ps))
-        .maybe_ps("ideal_fct_ps", "The completion time on the empty network: exact for one flow alone, a lower bound where packets of a flow may take several paths; missing if the flow has no end.", |row, _| (!row.is_endless()).then_some(row.ideal.as_ps()))
+        .maybe_ps("ideal_fct_ps", "The completion time on the empty network: exact for one flow alone, a lower bound where packets are sprayed over several paths; missing if the flow has no end.", |row, _| (!row.is_endless()).then_some(row.ideal.as_ps()))
         .maybe_ratio("slowdown", "`fct_ps` divided by `ideal_fct_ps`; at least 1.", FlowRow::slowdown)
         .bytes("delivered_bytes", "Payload that the sender knows to have arrived.", |row, _| row.delivered.get())
         .bytes("delivered_measured_bytes", "The part of it that became known in the measured time.", |row, _| row.delivered_measured.get());
@@ -63,7 +63,7 @@ pub(super) fn rpcs() -> Described<RpcRow> {
         .ps("start_ps", "When the client called.", |row, _| row.start.as_ps())
         .maybe_ps("end_ps", "When the client had all of the last response; missing if that did not happen before the run ended.", |row, _| row.end.map(Time::as_ps))
         .maybe_ps("time_ps", "From the call to the last byte of the last response.", |row, _| row.time().map(Span::as_ps))
-        .ps("ideal_time_ps", "The least time on the empty network: the longest, over all servers, of request and response one after the other; a lower bound where packets of a flow may take several paths.", |row, _| row.ideal.as_ps())
+        .ps("ideal_time_ps", "The least time on the empty network: the longest, over all servers, of request and response one after the other; a lower bound where packets are sprayed.", |row, _| row.ideal.as_ps())
         .maybe_ratio("slowdown", "`time_ps` divided by `ideal_time_ps`; at least 1.", RpcRow::slowdown)
         .flag("measured", "The call counts in the summary: it began in the measured time.", |row, _| row.measured)
 }
