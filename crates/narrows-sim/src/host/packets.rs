@@ -53,7 +53,8 @@ pub(crate) fn arrived_segment(packet: Packet, group: &GroupState) -> Segment {
 /// The codepoint of a packet that may be marked arrived changed, not to a mark.
 fn is_mangled(packet: Packet, group: &GroupState) -> bool {
     let may_be_marked = packet.is(ECT) || packet.is_exempt();
-    !packet.is_marked() && !(may_be_marked && packet.has_marks(group.marks))
+    let as_sent = may_be_marked && packet.has_marks(group.marks);
+    !(packet.is_marked() || as_sent)
 }
 
 /// The packet that carries `frame`, of a stream.
