@@ -12,7 +12,8 @@
 //!
 //! Over links that change it is the time of a flow that starts when this one did, alone on the same changing links: exact on one path,
 //! where each packet is walked over each hop. Nothing that is left to chance there counts: no loss, no jitter, no slot. Over several
-//! paths, and for more than [`MOST_WALKED`] packets, it is a bound.
+//! paths, for more than [`MOST_WALKED`] packets, and while a delay falls, it is a bound: a packet that is sent later, at the lower delay,
+//! may arrive sooner, so each is taken to wait for that.
 
 use narrows_proto::units::{Bytes, Span, Time, WireTime};
 
@@ -136,7 +137,7 @@ impl IdealPath {
         end
     }
 
-    /// Over links that change: packet by packet, hop by hop. Packets that overtake others leave the next hop first.
+    /// Over links that change: packet by packet, hop by hop. As packets wait where that pays, none overtakes another.
     fn walked(&self, start: Time, count: u64, full: u16, last: u16) -> Span {
         if count > MOST_WALKED {
             return self.at_least_over_changes(start, count, full, last);
@@ -145,7 +146,6 @@ impl IdealPath {
         let mut packets: Vec<_> = sizes.map(|size| (start, size)).collect();
         for timing in &self.changing {
             let (mut timing, mut free) = (timing.clone(), start);
-            packets.sort_by_key(|(at, _)| *at);
             for (at, size) in &mut packets {
                 free = timing.sent_at(free.max(*at), (*size).into());
                 *at = timing.arrival(free);

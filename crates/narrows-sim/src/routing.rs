@@ -387,12 +387,11 @@ mod tests {
         let tables = &topology.shortest().tables;
         let node = |name: &str| topology.by_name()[name].index();
         let leaf = tables.access[7].leaf;
-        let mut random = Stream::new(1, Purpose::Spray, 0);
-        let mut sprayed = |name: &str| {
-            let port = |_| tables.routes[node(name)].any_port(leaf, &mut random).expect("a port");
-            (0..400).map(port).collect::<std::collections::BTreeSet<_>>().len()
+        let ports = |name: &str| {
+            let ports = tables.routes[node(name)].ports_to(leaf).iter();
+            ports.collect::<std::collections::BTreeSet<_>>().len()
         };
-        assert_eq!([sprayed("rack0/tor"), sprayed("spine0"), sprayed("spine1")], [6, 3, 3]);
+        assert_eq!([ports("rack0/tor"), ports("spine0"), ports("spine1")], [6, 3, 3]);
     }
 
     #[test]

@@ -37,9 +37,9 @@ impl Timing {
         }
     }
 
-    /// When a packet arrives that has been sent at `sent`.
+    /// The earliest arrival of a packet that may be sent at `sent` or later.
     #[inline]
-    pub(crate) fn arrival(&mut self, sent: Time) -> Time {
-        self.delay.arrival(sent)
+    pub(crate) fn arrival(&self, sent: Time) -> Time {
+        self.delay.earliest_arrival(sent)
     }
 }

@@ -279,6 +279,24 @@ fn acknowledgments_of_a_slot_are_thinned_and_flows_complete_as_soon() {
     assert!((thinned_end / end - 1.0).abs() < 0.02, "{thinned_end} s, {end} s");
 }
 
+/// A packet that waits for the lower delay arrives before one that did not.
+#[test]
+fn alone_no_flow_beats_its_ideal_time_where_the_delay_falls() {
+    let forth = Path {
+        rate: rate(&[(0, 8), (27, 10), (41, 22), (63, 9), (76, 5)], Some(77)),
+        delay: delay(&[(0, 1), (26, 3), (41, 25)], Some(54)),
+        ..Path::default()
+    };
+    let mut network = with(forth);
+    let reverse = Topology::reverse(bottleneck(&network.topology));
+    let back =
+        Path { rate: rate(&[(0, 1), (13, 5)], None), delay: delay(&[(0, 1)], None), ..Path::default() };
+    network.paths.insert(reverse, back);
+    for (fct, ideal) in alone(&network, at(Span::from_us(17_457)), 41_088) {
+        assert!(fct >= ideal, "{fct} below {ideal}");
+    }
+}
+
 /// Any path.
 fn any_path() -> impl Strategy<Value = Path> {
     let lasting = || prop::collection::vec((1..60_u64, 0..30_u64), 0..6);
