@@ -177,7 +177,7 @@ fn value_after(rows: &[StateRow], name: &str, at: Time) -> Option<f64> {
     rows.iter().find(is_near)?.value.number()
 }
 
-/// How often the long-term bound was lower as soon as UP had ended.
+/// Number of times that the long-term bound was lower as soon as UP had ended.
 fn cuts(rows: &[StateRow], stays: &[Stay]) -> f64 {
     let is_cut = |until: Time| {
         let name = "inflight_long_bytes";
