@@ -177,7 +177,7 @@ fn value_after(rows: &[StateRow], name: &str, at: Time) -> Option<f64> {
     rows.iter().find(is_near)?.value.number()
 }
 
-/// How often the long-term bound was lower as soon as UP had ended.
+/// Number of times that the long-term bound was lower as soon as UP had ended.
 fn cuts(rows: &[StateRow], stays: &[Stay]) -> f64 {
     let is_cut = |until: Time| {
         let name = "inflight_long_bytes";
@@ -188,11 +188,11 @@ fn cuts(rows: &[StateRow], stays: &[Stay]) -> f64 {
     ends.filter(|until| is_cut(*until).unwrap_or(false)).count() as f64
 }
 
-/// Seconds from the end of UP to the next REFILL, if it is the shortest time.
+/// Seconds from the end of UP to the next REFILL, if it is the shortest time. A REFILL that ends at once leaves UP alone to be seen.
 fn again_after_up(stays: &[Stay]) -> Option<f64> {
     let ends = stays.iter().enumerate().filter(|(_, stay)| stay.mode == "up");
     let after = ends.filter_map(|(place, stay)| {
-        let refill = stays[place + 1..].iter().find(|stay| stay.mode == "refill")?;
+        let refill = stays[place + 1..].iter().find(|stay| ["refill", "up"].contains(&stay.mode))?;
         Some((refill.from - stay.until?).as_secs_f64())
     });
     after.reduce(f64::min)
