@@ -215,12 +215,13 @@ fn stride(topology: &Topology, tables: &RoutingTables, node: NodeId) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use narrows_proto::units::{BitRate, Span};
+    use narrows_proto::units::{BitRate, Span, Time};
     use proptest::prelude::*;
 
     use super::paths::Paths;
     use super::*;
     use crate::ids::{FlowId, HostId};
+    use crate::mechanism::at_routing::{Fork, RoutingSite};
     use crate::topology::{FatTree, KaryTree, LeafSpine};
 
     fn fat_tree() -> Topology {
@@ -387,10 +388,16 @@ mod tests {
         let tables = &topology.shortest().tables;
         let node = |name: &str| topology.by_name()[name].index();
         let leaf = tables.access[7].leaf;
-        let mut random = Stream::new(1, Purpose::Spray, 0);
-        let mut sprayed = |name: &str| {
-            let port = |_| tables.routes[node(name)].any_port(leaf, &mut random).expect("a port");
-            (0..400).map(port).collect::<std::collections::BTreeSet<_>>().len()
+        let site = RoutingSite { node: NodeId(0), ports: 16, leaves: 2, first_of_pairs: None, seed: 1 };
+        let sprayed = |name: &str| {
+            let mut rule = PacketRule::new(&Routing::Spray, &site).expect("a rule for packets");
+            let fork = Fork {
+                now: Time::ZERO,
+                flow: FlowId(0),
+                leaf,
+                ports: tables.routes[node(name)].ports_to(leaf),
+            };
+            (0..400).map(|_| rule.choose(&fork, |_| 0)).collect::<std::collections::BTreeSet<_>>().len()
         };
         assert_eq!([sprayed("rack0/tor"), sprayed("spine0"), sprayed("spine1")], [6, 3, 3]);
     }

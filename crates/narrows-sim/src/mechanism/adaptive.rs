@@ -12,7 +12,7 @@
 //! to come close to the shortest of all. `gap = "10 us", rechoose = 0.5` is what the simulator of the Ultra Ethernet Consortium does per
 //! flowlet. Chosen for each packet, ports differ from packet to packet: transports must stand reordering.
 //!
-//! What is known is local: a switch does not see that a path is congested behind the next switch.
+//! Switches know their own queues only: none sees that a path is congested behind the next switch.
 //!
 //! Left out: other measures of congestion (utilization, stopped neighbors, combinations of them).
 //!
