@@ -186,8 +186,8 @@ mod tests {
         Fork { now: Time::ZERO + Span::from_us(us), flow: FlowId(flow), leaf, ports: &PORTS }
     }
 
-    fn adaptive(settings: Adaptive) -> AdaptiveChoice {
-        AdaptiveChoice::new(&settings, &site())
+    fn adaptive(settings: &Adaptive) -> AdaptiveChoice {
+        AdaptiveChoice::new(settings, &site())
     }
 
     /// Bytes that wait, by port.
@@ -197,13 +197,13 @@ mod tests {
 
     #[test]
     fn the_shortest_queue_of_all_is_chosen() {
-        let mut choice = adaptive(Adaptive::default());
+        let mut choice = adaptive(&Adaptive::default());
         assert_eq!(choice.choose(&fork(0, 0, 0), queues([9, 9, 9, 2, 9, 3, 9, 9])), 6);
     }
 
     #[test]
     fn equal_queues_are_chosen_alike() {
-        let mut choice = adaptive(Adaptive::default());
+        let mut choice = adaptive(&Adaptive::default());
         let mut chosen = [0; 11];
         for _ in 0..8_000 {
             chosen[usize::from(choice.choose(&fork(0, 0, 0), |_| 0))] += 1;
@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn of_two_drawn_ports_the_better_is_chosen_and_all_are_drawn_at_times() {
-        let mut choice = adaptive(Adaptive { choices: Some(2), ..Adaptive::default() });
+        let mut choice = adaptive(&Adaptive { choices: Some(2), ..Adaptive::default() });
         let mut chosen = [0_u32; 11];
         for _ in 0..28_000 {
             chosen[usize::from(choice.choose(&fork(0, 0, 0), u64::from))] += 1;
@@ -247,7 +247,7 @@ mod tests {
     #[test]
     fn a_flow_keeps_its_port_until_it_pauses_and_then_unless_another_is_shorter() {
         let gap = Some(Span::from_us(10));
-        let mut choice = adaptive(Adaptive { gap, ..Adaptive::default() });
+        let mut choice = adaptive(&Adaptive { gap, ..Adaptive::default() });
         let first = choice.choose(&fork(0, 0, 0), queues([0, 9, 9, 9, 9, 9, 9, 9]));
         assert_eq!(first, 3);
         assert_eq!(choice.choose(&fork(10, 0, 0), queues([9, 0, 9, 9, 9, 9, 9, 9])), 3, "no gap yet");
@@ -261,7 +261,7 @@ mod tests {
     #[test]
     fn only_some_flowlets_choose_anew() {
         let gap = Some(Span::from_us(10));
-        let mut choice = adaptive(Adaptive { gap, rechoose: 0.5, table: 1 << 20, ..Adaptive::default() });
+        let mut choice = adaptive(&Adaptive { gap, rechoose: 0.5, table: 1 << 20, ..Adaptive::default() });
         let moved = (0..10_000).filter(|flow| {
             choice.choose(&fork(0, *flow, 0), queues([0, 1, 1, 1, 1, 1, 1, 1]));
             choice.choose(&fork(20, *flow, 0), queues([1, 0, 1, 1, 1, 1, 1, 1])) == 4
