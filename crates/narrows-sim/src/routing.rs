@@ -215,12 +215,13 @@ fn stride(topology: &Topology, tables: &RoutingTables, node: NodeId) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use narrows_proto::units::{BitRate, Span};
+    use narrows_proto::units::{BitRate, Span, Time};
     use proptest::prelude::*;
 
     use super::paths::Paths;
     use super::*;
     use crate::ids::{FlowId, HostId};
+    use crate::mechanism::at_routing::{Fork, RoutingSite};
     use crate::topology::{FatTree, KaryTree, LeafSpine};
 
     fn fat_tree() -> Topology {
@@ -230,23 +231,23 @@ mod tests {
     }
 
     /// The names of the switches a packet crosses.
-    fn walk(topology: &Topology, routing: Routing, flow: u32, from: HostId, to: HostId) -> Vec<String> {
+    fn walk(topology: &Topology, routing: &Routing, flow: u32, from: HostId, to: HostId) -> Vec<String> {
         let path =
-            Paths::new(topology, &routing, &Salt::PerSwitch, 1).path(FlowId(flow), from, to).expect("a path");
+            Paths::new(topology, routing, &Salt::PerSwitch, 1).path(FlowId(flow), from, to).expect("a path");
         path[1..].iter().map(|link| topology.node(topology.link(*link).from).name.clone()).collect()
     }
 
     #[test]
     fn paths_in_a_fat_tree_are_shortest() {
         let topology = fat_tree();
-        let hops = |from, to| walk(&topology, Routing::Ecmp, 7, HostId(from), HostId(to)).len();
+        let hops = |from, to| walk(&topology, &Routing::Ecmp, 7, HostId(from), HostId(to)).len();
         assert_eq!([hops(0, 1), hops(0, 2), hops(0, 15)], [1, 3, 5]);
     }
 
     #[test]
     fn ecmp_keeps_a_flow_on_its_path_and_spreads_flows_over_all() {
         let topology = fat_tree();
-        let path = |flow| walk(&topology, Routing::Ecmp, flow, HostId(0), HostId(15));
+        let path = |flow| walk(&topology, &Routing::Ecmp, flow, HostId(0), HostId(15));
         assert_eq!(path(3), path(3));
         let mut cores: Vec<_> = (0..200).map(|flow| path(flow)[2].clone()).collect();
         cores.sort();
@@ -259,7 +260,7 @@ mod tests {
         let topology = fat_tree();
         let flows = 2000;
         let first = (0..flows)
-            .filter(|flow| walk(&topology, Routing::Ecmp, *flow, HostId(0), HostId(15))[1] == "pod0/agg0");
+            .filter(|flow| walk(&topology, &Routing::Ecmp, *flow, HostId(0), HostId(15))[1] == "pod0/agg0");
         let first = first.count() as i64;
         // Four standard deviations of a fair coin: 4·√2000/2.
         assert!((first - 1000).abs() < 90, "{first}");
@@ -272,8 +273,8 @@ mod tests {
             .build(&mut topology, "");
         let mut load = std::collections::BTreeMap::new();
         for to in 16..64 {
-            let path = walk(&topology, Routing::DModK, 0, HostId(0), HostId(to));
-            assert_eq!(path, walk(&topology, Routing::DModK, 9, HostId(0), HostId(to)), "whatever the flow");
+            let path = walk(&topology, &Routing::DModK, 0, HostId(0), HostId(to));
+            assert_eq!(path, walk(&topology, &Routing::DModK, 9, HostId(0), HostId(to)), "whatever the flow");
             *load.entry(path[2].clone()).or_insert(0) += 1;
         }
         assert_eq!(load.len(), 16);
@@ -387,11 +388,18 @@ mod tests {
         let tables = &topology.shortest().tables;
         let node = |name: &str| topology.by_name()[name].index();
         let leaf = tables.access[7].leaf;
-        let ports = |name: &str| {
-            let ports = tables.routes[node(name)].ports_to(leaf).iter();
-            ports.collect::<std::collections::BTreeSet<_>>().len()
+        let site = RoutingSite { node: NodeId(0), ports: 16, leaves: 2, first_of_pairs: None, seed: 1 };
+        let sprayed = |name: &str| {
+            let mut rule = PacketRule::new(&Routing::Spray, &site).expect("a rule for packets");
+            let fork = Fork {
+                now: Time::ZERO,
+                flow: FlowId(0),
+                leaf,
+                ports: tables.routes[node(name)].ports_to(leaf),
+            };
+            (0..400).map(|_| rule.choose(&fork, |_| 0)).collect::<std::collections::BTreeSet<_>>().len()
         };
-        assert_eq!([ports("rack0/tor"), ports("spine0"), ports("spine1")], [6, 3, 3]);
+        assert_eq!([sprayed("rack0/tor"), sprayed("spine0"), sprayed("spine1")], [6, 3, 3]);
     }
 
     #[test]
@@ -411,7 +419,7 @@ mod tests {
         }
         let to = topology.add_host("to");
         topology.connect(to, below, wire);
-        assert_eq!(walk(&topology, Routing::DModK, 0, HostId(0), HostId(1)).len(), 6);
+        assert_eq!(walk(&topology, &Routing::DModK, 0, HostId(0), HostId(1)).len(), 6);
     }
 
     #[test]

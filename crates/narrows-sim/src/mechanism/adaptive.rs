@@ -12,7 +12,7 @@
 //! to come close to the shortest of all. `gap = "10 us", rechoose = 0.5` is what the simulator of the Ultra Ethernet Consortium does per
 //! flowlet. Chosen for each packet, ports differ from packet to packet: transports must stand reordering.
 //!
-//! What is known is local: a switch does not see that a path is congested behind the next switch.
+//! Switches know their own queues only: none sees that a path is congested behind the next switch.
 //!
 //! Left out: other measures of congestion (utilization, stopped neighbors, combinations of them).
 //!
@@ -186,8 +186,8 @@ mod tests {
         Fork { now: Time::ZERO + Span::from_us(us), flow: FlowId(flow), leaf, ports: &PORTS }
     }
 
-    fn adaptive(settings: Adaptive) -> AdaptiveChoice {
-        AdaptiveChoice::new(&settings, &site())
+    fn adaptive(settings: &Adaptive) -> AdaptiveChoice {
+        AdaptiveChoice::new(settings, &site())
     }
 
     /// Bytes that wait, by port.
@@ -197,13 +197,13 @@ mod tests {
 
     #[test]
     fn the_shortest_queue_of_all_is_chosen() {
-        let mut choice = adaptive(Adaptive::default());
+        let mut choice = adaptive(&Adaptive::default());
         assert_eq!(choice.choose(&fork(0, 0, 0), queues([9, 9, 9, 2, 9, 3, 9, 9])), 6);
     }
 
     #[test]
     fn equal_queues_are_chosen_alike() {
-        let mut choice = adaptive(Adaptive::default());
+        let mut choice = adaptive(&Adaptive::default());
         let mut chosen = [0; 11];
         for _ in 0..8_000 {
             chosen[usize::from(choice.choose(&fork(0, 0, 0), |_| 0))] += 1;
@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn of_two_drawn_ports_the_better_is_chosen_and_all_are_drawn_at_times() {
-        let mut choice = adaptive(Adaptive { choices: Some(2), ..Adaptive::default() });
+        let mut choice = adaptive(&Adaptive { choices: Some(2), ..Adaptive::default() });
         let mut chosen = [0_u32; 11];
         for _ in 0..28_000 {
             chosen[usize::from(choice.choose(&fork(0, 0, 0), u64::from))] += 1;
@@ -228,22 +228,26 @@ mod tests {
 
     #[test]
     fn the_best_of_the_last_choice_is_remembered_for_each_rack() {
-        let mut choice = adaptive(Adaptive { choices: Some(1), memory: true, ..Adaptive::default() });
-        let mut least = u64::MAX;
-        for _ in 0..100 {
-            let port = choice.choose(&fork(0, 0, 0), u64::from);
-            assert!(u64::from(port) <= least, "never worse than the last");
-            least = port.into();
-        }
-        assert_eq!(least, 3);
-        // With one draw nothing is remembered of the other rack: over eight seeds some port is not the best.
-        assert!((0..8).any(|flow| choice.choose(&fork(0, flow, 1), |_| 5) != 3));
+        let settings = Adaptive { choices: Some(1), memory: true, ..Adaptive::default() };
+        let elsewhere = (0..8).map(|seed| {
+            let mut choice = AdaptiveChoice::new(&settings, &RoutingSite { seed, ..site() });
+            let mut least = u64::MAX;
+            for _ in 0..200 {
+                let port = choice.choose(&fork(0, 0, 0), u64::from);
+                assert!(u64::from(port) <= least, "never worse than the last");
+                least = port.into();
+            }
+            assert_eq!(least, 3);
+            choice.choose(&fork(0, 0, 1), |_| 5)
+        });
+        // Nothing is remembered of the other rack, where any port is as good.
+        assert!(elsewhere.collect::<Vec<_>>().iter().any(|port| *port != 3));
     }
 
     #[test]
     fn a_flow_keeps_its_port_until_it_pauses_and_then_unless_another_is_shorter() {
         let gap = Some(Span::from_us(10));
-        let mut choice = adaptive(Adaptive { gap, ..Adaptive::default() });
+        let mut choice = adaptive(&Adaptive { gap, ..Adaptive::default() });
         let first = choice.choose(&fork(0, 0, 0), queues([0, 9, 9, 9, 9, 9, 9, 9]));
         assert_eq!(first, 3);
         assert_eq!(choice.choose(&fork(10, 0, 0), queues([9, 0, 9, 9, 9, 9, 9, 9])), 3, "no gap yet");
@@ -257,13 +261,13 @@ mod tests {
     #[test]
     fn only_some_flowlets_choose_anew() {
         let gap = Some(Span::from_us(10));
-        let mut choice = adaptive(Adaptive { gap, rechoose: 0.5, ..Adaptive::default() });
+        let mut choice = adaptive(&Adaptive { gap, rechoose: 0.5, table: 1 << 20, ..Adaptive::default() });
         let moved = (0..10_000).filter(|flow| {
             choice.choose(&fork(0, *flow, 0), queues([0, 1, 1, 1, 1, 1, 1, 1]));
             choice.choose(&fork(20, *flow, 0), queues([1, 0, 1, 1, 1, 1, 1, 1])) == 4
         });
-        // Some flows share entries. Five standard deviations: 5·√10000/2.
+        // Five standard deviations, 5·√10000/2, and some 50 flows that share entries.
         let moved = moved.count() as i64;
-        assert!((moved - 5_000).abs() < 250 + 1_500, "{moved}");
+        assert!((moved - 5_000).abs() < 250 + 50, "{moved}");
     }
 }

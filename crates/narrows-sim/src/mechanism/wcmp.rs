@@ -36,7 +36,7 @@ pub struct Wcmp {
     pub weights: Vec<LinkWeight>,
     /// The most entries that a group of ports has; 1024.
     pub entries: u32,
-    /// What `weights` says, by link; found by who knows patterns.
+    /// The same by link; found by who knows patterns.
     #[serde(skip)]
     pub by_link: BTreeMap<LinkId, u32>,
 }
@@ -69,7 +69,7 @@ impl Wcmp {
         ranges.unless((2..=MOST_ENTRIES).contains(&entries), "entries", entries, "2 to 16384")
     }
 
-    /// What `weights` says of a link.
+    /// The weight of a link.
     fn of_link(&self, link: LinkId) -> u64 {
         self.by_link.get(&link).copied().unwrap_or(1).into()
     }
@@ -208,7 +208,7 @@ mod tests {
         topology
     }
 
-    /// How often each port of the left rack's switch stands in its group towards the right rack.
+    /// Entries of each port of the left rack's switch in its group towards the right rack.
     fn weights(settings: &Wcmp, topology: &Topology) -> Vec<usize> {
         let shortest = Weights::new(settings, topology, topology.shortest()).into_shortest();
         counted(shortest.tables.routes[0].ports_to(1))

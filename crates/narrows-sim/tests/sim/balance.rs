@@ -112,7 +112,7 @@ fn bursts(on: Span, off: Span) -> Traffic {
     Traffic { groups: vec![datagrams(GBPS(10))], flows: vec![source], generators, ..Traffic::default() }
 }
 
-/// How many packets were reordered, and how many flowlets began.
+/// Numbers of packets reordered and of flowlets.
 fn order(network: &Network, traffic: &Traffic, seed: u64) -> (u64, u64) {
     let last = link(network, "right", "right/host");
     let run = Run::new(network, traffic).seed(seed).until(Span::from_ms(7));
