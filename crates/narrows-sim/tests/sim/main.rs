@@ -22,6 +22,7 @@ mod rdma;
 mod responses;
 mod session;
 mod signals;
+mod successors;
 mod support;
 mod telemetry;
 mod threads;
