@@ -15,11 +15,11 @@ fn inter() -> (Params, Path) {
 
 /// 100 us at 10 Gb/s: 125 000 B, AI is 125 B, beta 4·24 576/149 576 = 0.657, so 1/2. Packets of 1090 B.
 fn uno() -> Uno {
-    with(Params::default())
+    with(&Params::default())
 }
 
-fn with(params: Params) -> Uno {
-    Uno::new(&Params { base_rtt: Some(Span::from_us(100)), ..params }, &path())
+fn with(params: &Params) -> Uno {
+    Uno::new(&Params { base_rtt: Some(Span::from_us(100)), ..params.clone() }, &path())
 }
 
 fn at(us: u64) -> Time {
@@ -40,8 +40,8 @@ fn seen(us: u64, rtt: u64, segments: u64, marked: u64) -> Ack {
 }
 
 /// In the middle of epochs, with this window and E, at the end of one that ended `us`.
-fn in_epochs(params: Params, cwnd: f64, marks: f64, us: u64) -> Uno {
-    let mut uno = with(Params { quick_adapt: false, ..params });
+fn in_epochs(params: &Params, cwnd: f64, marks: f64, us: u64) -> Uno {
+    let mut uno = with(&Params { quick_adapt: false, ..params.clone() });
     uno.0.cwnd = Some(cwnd);
     uno.0.marks = Ewma::new(marks, uno.0.rules.params.gain);
     uno.0.epoch = Some(Epoch { end: at(us), acked: 0.0, marked: 0.0 });
@@ -95,7 +95,7 @@ fn quick_adapt_begins_when_the_first_measured_window_arrives() {
 
 #[test]
 fn an_unmarked_window_adds_a_thousandth_of_the_product() {
-    let mut uno = in_epochs(Params::default(), 109_000.0, 0.0, 1_000);
+    let mut uno = in_epochs(&Params::default(), 109_000.0, 0.0, 1_000);
     // 100 segments are 109 000 B on the wire: + 125 B.
     uno.on_ack(&seen(200, 104, 100, 0));
     assert_near(uno.0.cwnd.expect("it is known"), 109_125.0);
@@ -109,7 +109,7 @@ fn an_unmarked_window_adds_a_thousandth_of_the_product() {
 
 #[test]
 fn an_epoch_ends_with_a_packet_sent_at_its_end_mark_and_cuts_by_the_fraction() {
-    let mut uno = in_epochs(Params::default(), 100_000.0, 0.0, 1_000);
+    let mut uno = in_epochs(&Params::default(), 100_000.0, 0.0, 1_000);
     // Sent at 999 us: counts, decides nothing.
     uno.on_ack(&seen(1_109, 110, 3, 3));
     assert_near(uno.0.cwnd.expect("it is known"), 100_000.0);
@@ -123,14 +123,14 @@ fn an_epoch_ends_with_a_packet_sent_at_its_end_mark_and_cuts_by_the_fraction() {
 
 #[test]
 fn a_long_epoch_ends_a_round_trip_later() {
-    let mut uno = in_epochs(Params { epochs: Epochs::Long, ..Params::default() }, 100_000.0, 0.0, 1_000);
+    let mut uno = in_epochs(&Params { epochs: Epochs::Long, ..Params::default() }, 100_000.0, 0.0, 1_000);
     uno.on_ack(&seen(1_110, 110, 1, 0));
     assert_eq!(uno.0.epoch.map(|epoch| epoch.end), Some(at(1_110)));
 }
 
 #[test]
 fn a_flow_that_was_idle_does_not_decide_with_every_acknowledgement() {
-    let mut uno = in_epochs(Params::default(), 100_000.0, 0.0, 1_000);
+    let mut uno = in_epochs(&Params::default(), 100_000.0, 0.0, 1_000);
     uno.on_ack(&seen(9_100, 100, 1, 0));
     assert_eq!(uno.0.epoch.map(|epoch| epoch.end), Some(at(9_000)));
 }
@@ -139,7 +139,7 @@ fn a_flow_that_was_idle_does_not_decide_with_every_acknowledgement() {
 fn with_the_phantom_queue_alone_full_the_cut_is_035_of_beta() {
     // E' = 0.1, F = 1: E = 0.035 + 0.65 = 0.685.
     for (rtt, beta) in [(105, 0.35 * 0.5), (106, 0.5)] {
-        let mut uno = in_epochs(Params::default(), 100_000.0, 0.1, 1_000);
+        let mut uno = in_epochs(&Params::default(), 100_000.0, 0.1, 1_000);
         uno.on_ack(&seen(1_000 + rtt, rtt, 1, 1));
         assert_near(uno.0.cwnd.expect("it is known"), 100_000.0 * (1.0 - 0.685 * beta));
     }
@@ -148,19 +148,19 @@ fn with_the_phantom_queue_alone_full_the_cut_is_035_of_beta() {
 #[test]
 fn while_e_falls_the_window_grows_by_the_bytes_of_the_epoch() {
     // F = 1/10, E' = 0.8: E = 0.28 + 0.065 = 0.345. 10 segments are 10 900 B: + 125·10 900/100 000.
-    let mut uno = in_epochs(Params::default(), 100_000.0, 0.8, 1_000);
+    let mut uno = in_epochs(&Params::default(), 100_000.0, 0.8, 1_000);
     uno.on_ack(&seen(1_110, 110, 10, 1));
     assert_near(uno.0.marks.get(), 0.345);
     assert_near(uno.0.cwnd.expect("it is known"), 100_013.625);
     // Above 0.9 it is cut all the same: F = 0.95, E' = 0.99: E = 0.3465 + 0.6175.
-    let mut uno = in_epochs(Params::default(), 100_000.0, 0.99, 1_000);
+    let mut uno = in_epochs(&Params::default(), 100_000.0, 0.99, 1_000);
     uno.on_ack(&seen(1_110, 110, 20, 19));
     assert_near(uno.0.cwnd.expect("it is known"), 100_000.0 * (1.0 - 0.964 * 0.5));
 }
 
 #[test]
 fn epochs_begin_when_a_window_has_been_sent() {
-    let mut uno = with(Params { quick_adapt: false, ..Params::default() });
+    let mut uno = with(&Params { quick_adapt: false, ..Params::default() });
     // 114 678 B of payload.
     uno.on_ack(&Ack { sent: MSS * 114, ..seen(100, 100, 1, 1) });
     assert!(uno.0.epoch.is_none());

@@ -123,7 +123,7 @@ enum Rule {
     Sojourn { above: Span },
     Codel(CodelSwitch),
     Pie(PieSwitch),
-    Phantom(PhantomSwitch),
+    Phantom(Box<PhantomSwitch>),
 }
 
 impl Rule {
@@ -181,7 +181,7 @@ impl Marker {
                 rule = Some(Rule::Pie(PieSwitch::new(pie, ports.count(), largest, random)));
             }
             Marking::Phantom(phantom) => {
-                rule = Some(Rule::Phantom(PhantomSwitch::new(phantom, ports, random)));
+                rule = Some(Rule::Phantom(Box::new(PhantomSwitch::new(phantom, ports, random))));
             }
         }
         let (at_enqueue, at_dequeue) = (rule.is_some() && marking.at_enqueue(), marking.at_dequeue());

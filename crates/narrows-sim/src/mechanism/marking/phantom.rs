@@ -162,7 +162,7 @@ enum Needed {
 #[derive(Clone, Debug)]
 enum Rule {
     Step(Steps),
-    Red(RedSwitch),
+    Red(Box<RedSwitch>),
 }
 
 /// The phantom queue of a port.
@@ -211,7 +211,7 @@ impl Rule {
     fn new(real: &RealQueue, ports: impl Iterator<Item = (BitRate, Span)>, random: Stream) -> Self {
         match real {
             RealQueue::Step(step) => Self::Step(Steps::new(step.k, ports)),
-            RealQueue::Red(red) => Self::Red(RedSwitch::new(red, ports, random)),
+            RealQueue::Red(red) => Self::Red(Box::new(RedSwitch::new(red, ports, random))),
         }
     }
 
