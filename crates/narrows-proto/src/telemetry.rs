@@ -129,6 +129,48 @@ impl Telemetry {
     }
 }
 
+/// The latest telemetry of a flow, with which the next is compared.
+#[derive(Clone, Debug, Default)]
+pub struct Latest {
+    at: Time,
+    telemetry: Telemetry,
+}
+
+/// Outcome of a comparison with the latest telemetry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Received {
+    /// It is older than what is known.
+    Nothing,
+    /// It follows no other and is only kept.
+    Kept,
+    /// All its records follow earlier ones.
+    Measured,
+}
+
+impl Latest {
+    /// Calls `each` with every record that arrives at `now`, the one of the same port before it, and the ns between them. Only if
+    /// [`Received::Measured`] is the outcome it has seen all.
+    #[inline]
+    pub fn compare(
+        &mut self,
+        now: Time,
+        telemetry: &Telemetry,
+        mut each: impl FnMut(&Hop, &Hop, u32),
+    ) -> Received {
+        let gap = now.saturating_since(self.at).as_ps() / 1000;
+        let follows = telemetry.follows(&self.telemetry, gap);
+        if follows {
+            for (hop, before) in telemetry.hops().iter().zip(self.telemetry.hops()) {
+                // Answers that overtook each other: the newer one was received.
+                let Some(ns) = hop.ns_since(before) else { return Received::Nothing };
+                each(hop, before, ns);
+            }
+        }
+        *self = Self { at: now, telemetry: *telemetry };
+        if follows { Received::Measured } else { Received::Kept }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

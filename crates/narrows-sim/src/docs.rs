@@ -13,6 +13,7 @@ modules! {
     MARKING "marking" "mechanism/marking/mod.rs"
     CODEL "CoDel" "mechanism/marking/codel.rs"
     PIE "PIE" "mechanism/marking/pie.rs"
+    PHANTOM "phantom queues" "mechanism/marking/phantom.rs"
     FQ_CODEL "FQ-CoDel" "mechanism/fq_codel.rs"
     HOSTS "real hosts" "mechanism/hosts.rs"
     PAUSE "PAUSE" "mechanism/pause/mod.rs"

@@ -69,6 +69,13 @@ impl Stream {
         Self(generator)
     }
 
+    /// Another stream of the same purpose and index, for a second thing that draws there.
+    pub(crate) fn beside(&self) -> Self {
+        let mut generator = self.0.clone();
+        generator.set_stream(self.0.get_stream() | 1 << 47);
+        Self(generator)
+    }
+
     /// Any 64 bits.
     #[inline]
     pub fn bits(&mut self) -> u64 {

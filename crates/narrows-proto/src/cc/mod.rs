@@ -26,13 +26,16 @@ pub mod parts;
 mod pcc;
 pub mod pcc_allegro;
 pub mod pcc_vivace;
+pub mod powertcp;
 pub mod prague;
 pub mod rackcc;
 mod ranges;
 pub mod registry;
 pub mod reno;
 pub mod swift;
+pub mod theta_powertcp;
 pub mod timely;
+pub mod uno;
 pub mod vegas;
 
 #[cfg(test)]

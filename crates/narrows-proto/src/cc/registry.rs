@@ -391,5 +391,8 @@ registry! {
     dcqcn: dcqcn::Dcqcn in "dcqcn/mod.rs",
     timely: timely::Timely in "timely/mod.rs",
     hpcc: hpcc::Hpcc in "hpcc/mod.rs",
+    powertcp: powertcp::Powertcp in "powertcp/mod.rs",
+    theta_powertcp: theta_powertcp::ThetaPowertcp in "theta_powertcp.rs",
+    uno: uno::Uno in "uno/mod.rs",
     rackcc: rackcc::Rackcc and Share in "rackcc/mod.rs",
 }

@@ -22,6 +22,7 @@
 macro_rules! mechanisms {
     ($kind:ident => $made:ident) => {
         $crate::mechanism::list::sorted! { $kind $made:
+            marking: counters(PhantomCounters);
             near_source: host(Gates);
             limiter: host(ReactionPoints) switch(EdgeLimiters) record(ReactionRecord) observer(LimiterObserver of LimiterEvent);
             pause: settings(Pause) host(Paused);

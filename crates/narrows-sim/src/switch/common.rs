@@ -49,12 +49,17 @@ impl Common {
         let &Arriving { now, port, parcel, queue, backlog, idle_since, .. } = arriving;
         let packet = parcel.packet;
         let verdict = if may_be_marked {
-            self.marker.judge(now, port, queue, backlog, idle_since, packet.is(ECT))
+            self.marker.judge(now, port, queue, backlog, idle_since, packet)
         } else {
             Verdict::Pass
         };
         match verdict {
-            _ if !self.admit(arriving, world) => None,
+            _ if !self.admit(arriving, world) => {
+                if may_be_marked {
+                    self.marker.take_back(port);
+                }
+                None
+            }
             Verdict::Pass => Some(packet),
             Verdict::Mark => Some(self.mark(now, port, packet, world)),
             Verdict::Drop => self.is_spared(now, port, parcel, world).then_some(packet),
@@ -197,6 +202,15 @@ impl Common {
     ) {
         self.counters[port].count_drop(cause, size);
         world.observer.dropped(now, self.links[port], size, cause);
+    }
+
+    /// Enters what marking has counted by itself into the counters of the ports.
+    pub(super) fn report_marking(&mut self) {
+        for (port, counters) in self.counters.iter_mut().enumerate() {
+            if let Some(counted) = self.marker.counted(port) {
+                counters.marking = counted;
+            }
+        }
     }
 
     #[inline]

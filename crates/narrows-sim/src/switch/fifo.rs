@@ -133,12 +133,12 @@ impl FifoPorts {
             common.memory.used -= port.settle(now, &mut world.observer);
         }
         let idle_since = (port.busy_until <= now).then_some(port.busy_until);
-        let ect = packet.is(ECT);
-        let verdict = common.marker.judge(now, number, 0, port.waiting, idle_since, ect);
+        let verdict = common.marker.judge(now, number, 0, port.waiting, idle_since, packet);
         if idle_since.is_none() && common.memory.admit(port.waiting, packet.size().into()).is_err() {
             // The memory still counts what has begun to be sent since the other ports were last looked at.
             self.settle(now, common, world);
             if let Err(cause) = common.memory.admit(self.ports[number].waiting, packet.size().into()) {
+                common.marker.take_back(number);
                 return common.drop(now, number, parcel, cause, world);
             }
         }

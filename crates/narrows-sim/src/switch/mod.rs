@@ -27,7 +27,8 @@ pub use crate::mechanism::congestion_point::{
     Bcn, BcnVersion, CongestionPoint, MOST_CONGESTION_POINTS, Message, Qcn, Reach, Sampling,
 };
 pub use crate::mechanism::marking::{
-    Codel, MarkAt, Marking, Pie, Red, RedAction, RedAt, ScaledThreshold, Sojourn, Step, Threshold,
+    Beside, Codel, MarkAt, Marking, Phantom, PhantomCounters, Pie, RealQueue, Red, RedAction, RedAt,
+    ScaledThreshold, Sojourn, Step, Threshold,
 };
 pub use crate::mechanism::pause::Pause;
 pub use crate::mechanism::pfc::{Pfc, Xoff};
@@ -243,6 +244,7 @@ impl Switch {
             Ports::Queued(ports) => ports.report(&mut self.common),
         }
         self.report_choices();
+        self.common.report_marking();
         for (link, counters) in self.common.links.iter().zip(&self.common.counters) {
             world.observer.review(Reviewed::Port(*link, counters));
         }
@@ -268,6 +270,7 @@ impl Switch {
             }
         };
         self.report_choices();
+        self.common.report_marking();
         let used = self.common.memory.used;
         assert!(waiting == used, "{waiting} B wait, {used} B of memory are in use");
         for (link, counters) in self.common.links.iter().zip(&self.common.counters) {

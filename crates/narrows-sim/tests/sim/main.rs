@@ -25,6 +25,7 @@ mod responses;
 mod rivals;
 mod session;
 mod signals;
+mod successors;
 mod support;
 mod telemetry;
 mod threads;

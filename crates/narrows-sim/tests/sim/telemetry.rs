@@ -13,29 +13,29 @@ use narrows_sim::{Network, PortCounters, Routing};
 
 const GBPS: fn(u64) -> BitRate = BitRate::from_gbps;
 
-fn star(hosts: u32, rate: BitRate, switch: &SwitchConfig) -> Network {
+pub(crate) fn star(hosts: u32, rate: BitRate, switch: &SwitchConfig) -> Network {
     let mut topology = Topology::default();
     Star { hosts, rate, delay: Span::from_us(1) }.build(&mut topology, "");
     network(topology, switch)
 }
 
 /// Flows without an end from as many hosts to the one after them, each `apart` from the one before.
-fn flows(control: &Config, count: u32, apart: Span) -> Traffic {
+pub(crate) fn flows(control: &Config, count: u32, apart: Span) -> Traffic {
     let one = |host: u32| FlowSpec { start: at(apart * u64::from(host)), ..flow(host, count, ENDLESS) };
     traffic(rdma(Params::default(), control.clone()), (0..count).map(one).collect())
 }
 
 /// Use of the link to the last host in the measured time.
-struct Measured {
+pub(crate) struct Measured {
     /// The part of the link in use.
-    used: f64,
-    mean_queue: f64,
-    max_queue: u64,
+    pub(crate) used: f64,
+    pub(crate) mean_queue: f64,
+    pub(crate) max_queue: u64,
     /// Of the payload, by flow.
-    shares: Vec<f64>,
+    pub(crate) shares: Vec<f64>,
 }
 
-fn measure(network: &Network, traffic: &mut Traffic, from: Span, until: Span) -> Measured {
+pub(crate) fn measure(network: &Network, traffic: &mut Traffic, from: Span, until: Span) -> Measured {
     traffic.measured = at(from)..at(until);
     let run = Run::new(network, traffic).until(until);
     let to = format!("host{}", traffic.flows.len());

@@ -45,5 +45,6 @@ fn name(marking: &Marking) -> &'static str {
         Marking::Sojourn(_) => "sojourn",
         Marking::Codel(_) => "codel",
         Marking::Pie(_) => "pie",
+        Marking::Phantom(_) => "phantom",
     }
 }

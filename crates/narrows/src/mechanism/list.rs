@@ -13,6 +13,7 @@ macro_rules! mechanisms {
         $crate::mechanism::list::sorted! { $kind $made:
             codel {}
             pie {}
+            phantom {}
             limiter {
                 record "Rates and queues of limiters; of all nodes if `of` is left out."
                     limiters: RecordPorts of Vec<narrows_sim::mechanism::limiter::LimiterRow>;
@@ -45,7 +46,7 @@ macro_rules! mechanisms {
             }
             congestion_point {}
             telemetry {
-                switch "Packets of controls that read telemetry (`hpcc`) learn, as they begin to be sent, the rate of the port, the time, what it\nhas sent and what waits there."
+                switch "Packets of controls that read telemetry (`hpcc`, `powertcp`) learn, as they begin to be sent, the rate of the port, the time, what it\nhas sent and what waits there."
                     #[serde(default)] telemetry: bool;
             }
             rackcc {

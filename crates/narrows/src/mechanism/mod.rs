@@ -18,6 +18,7 @@ pub(crate) mod near_source;
 pub(crate) mod paths;
 pub(crate) mod pause;
 pub(crate) mod pfc;
+pub(crate) mod phantom;
 pub(crate) mod pie;
 pub(crate) mod rackcc;
 mod registry;

@@ -20,7 +20,7 @@ pub(crate) struct Home;
 
 pub(super) const ENTRIES: &[Entry] = &[Entry {
     name: "telemetry",
-    summary: "switches write the state of their ports into packets (HPCC)",
+    summary: "switches write the state of their ports into packets (HPCC, PowerTCP)",
     place: "switches.CLASS.telemetry",
     source: "Li et al., SIGCOMM 2019, §4.1",
     about: &[proto::TELEMETRY, sim::TELEMETRY],
@@ -75,12 +75,17 @@ impl Mechanism for Home {
                 let help = "the last of them are not reported";
                 checker.error(&path, Diagnostic::warning(Code::NoTelemetry, message).help(help));
             }
-            if let Config::Hpcc(settings) = cc
-                && settings.base_rtt < ways.longest
+            let base_rtt = match cc {
+                Config::Hpcc(settings) => Some(settings.base_rtt),
+                Config::Powertcp(settings) => Some(settings.base_rtt),
+                _ => None,
+            };
+            if let Some(base_rtt) = base_rtt
+                && base_rtt < ways.longest
             {
                 let message = format!(
-                    "hpcc takes base_rtt = {}, but an empty round trip of traffic \"{}\" takes up to {}",
-                    settings.base_rtt, group.name, ways.longest
+                    "{cc} takes base_rtt = {base_rtt}, but an empty round trip of traffic \"{}\" takes up to {}",
+                    group.name, ways.longest
                 );
                 let help = "a window of that time does not fill the path: set base_rtt to the longest";
                 checker.error(

@@ -119,7 +119,10 @@ fn takes_waits_for_delay(cc: &Config) -> bool {
 /// Warns if a window may close before an acknowledgment is requested.
 fn warn_of_rare_acks(path: &str, name: &str, params: &rdma::Params, cc: &Config, checker: &mut Checker<'_>) {
     let every = params.ack_every;
-    if every > 1 && (!cc.needs_rdma() || matches!(cc, Config::Hpcc(_))) && !matches!(cc, Config::Fixed(_)) {
+    if every > 1
+        && (!cc.needs_rdma() || matches!(cc, Config::Hpcc(_) | Config::Powertcp(_)))
+        && !matches!(cc, Config::Fixed(_))
+    {
         let message = format!(
             "traffic \"{name}\" requests an acknowledgment with every {every} packets: a window of {cc} that shrinks below \
              that waits for the timeout"
@@ -144,11 +147,12 @@ fn warn_of_vain_marking(
     checker: &mut Checker<'_>,
 ) {
     let ecn = |transport: &Transport| transport.control().is_some_and(|cc| cc.ecn() != Ecn::Off);
-    let marks = network.switches.iter().flatten().any(|switch| step(switch).is_some());
+    let only_marks = |marking: &Marking| matches!(marking, Marking::Step(_) | Marking::Phantom(_));
+    let marks = network.switches.iter().flatten().any(|switch| only_marks(&switch.marking));
     let connections = traffic.groups.iter().any(|group| group.transport.control().is_some());
     if marks && connections && !traffic.groups.iter().any(|group| ecn(&group.transport)) {
         let message = "switches mark, but no traffic uses ECN";
-        let class = scenario.switches.iter().find(|(_, switch)| matches!(switch.marking, Marking::Step(_)));
+        let class = scenario.switches.iter().find(|(_, switch)| only_marks(&switch.marking));
         let path = class.map_or("switches".into(), |(class, _)| format!("switches.{class}.marking"));
         checker.error(&path, Diagnostic::warning(Code::NeverMarks, message));
     }

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use narrows_proto::units::{BitRate, Bytes};
-use narrows_sim::switch::{Dynamic, Marking, PortKind, Red, ScaledThreshold, Sharing, Step, Threshold};
+use narrows_sim::switch::{
+    Beside, Dynamic, Marking, PortKind, RealQueue, Red, ScaledThreshold, Sharing, Step, Threshold,
+};
 use narrows_sim::topology as sim;
 use narrows_sim::topology::NodeKind;
 
@@ -89,7 +91,7 @@ fn check_switch(path: &str, switch: &scenario::Switch, ports: &Ports, checker: &
     let largest = switch.buffer.largest_queue(most_ports);
     mechanism::all().for_each(|mechanism| mechanism.check_queues(path, switch, largest, checker));
     mechanism::all().for_each(|mechanism| mechanism.check_switch(path, switch, checker));
-    let mut reachable = |key: &str, threshold: Bytes| {
+    let reachable = |key: &str, threshold: Bytes, checker: &mut Checker<'_>| {
         if threshold >= largest {
             let message = format!("{key} = {threshold}, but a queue can hold at most {largest}");
             let error = Diagnostic::error(Code::Threshold, message);
@@ -103,19 +105,36 @@ fn check_switch(path: &str, switch: &scenario::Switch, ports: &Ports, checker: &
             checker.error(&format!("{path}.marking.{key}"), error);
         }
     };
+    let step = |key: &str, step: &Step, checker: &mut Checker<'_>| {
+        if let Threshold::Scaled(ScaledThreshold { per: BitRate::ZERO, .. }) = step.k {
+            let error = Diagnostic::error(Code::OutOfRange, "per = 0 b/s, expected more than 0 b/s");
+            checker.error(&format!("{path}.marking.{key}.k.per"), error);
+        } else {
+            reachable(&format!("{key}.k"), step.k.at(ports.fastest), checker);
+        }
+    };
+    let red = |key: &str, red: &Red, checker: &mut Checker<'_>| {
+        reachable(&format!("{key}.max"), red.max, checker);
+        for (number, at) in red.at.iter().enumerate() {
+            reachable(&format!("{key}.at.{number}.max"), at.max, checker);
+        }
+        check_red(&format!("{path}.marking.{key}"), red, checker);
+    };
     match &switch.marking {
         Marking::Off | Marking::Sojourn(_) | Marking::Codel(_) | Marking::Pie(_) => {}
-        Marking::Step(Step { k: Threshold::Scaled(ScaledThreshold { per: BitRate::ZERO, .. }), .. }) => {
-            let error = Diagnostic::error(Code::OutOfRange, "per = 0 b/s, expected more than 0 b/s");
-            checker.error(&format!("{path}.marking.step.k.per"), error);
-        }
-        Marking::Step(Step { k, .. }) => reachable("step.k", k.at(ports.fastest)),
-        Marking::Red(red) => {
-            reachable("red.max", red.max);
-            for (number, at) in red.at.iter().enumerate() {
-                reachable(&format!("red.at.{number}.max"), at.max);
+        Marking::Step(settings) => step("step", settings, checker),
+        Marking::Red(settings) => red("red", settings, checker),
+        Marking::Phantom(phantom) => {
+            let beside = match &phantom.beside {
+                None => return,
+                Some(Beside::Either(_)) => "phantom.beside.either",
+                Some(Beside::Both(_)) => "phantom.beside.both",
+            };
+            match phantom.beside.as_ref().map(Beside::real) {
+                Some(RealQueue::Step(settings)) => step(&format!("{beside}.step"), settings, checker),
+                Some(RealQueue::Red(settings)) => red(&format!("{beside}.red"), settings, checker),
+                None => {}
             }
-            check_red(&format!("{path}.marking.red"), red, checker);
         }
     }
 }

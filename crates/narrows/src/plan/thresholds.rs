@@ -121,6 +121,7 @@ fn how(switch: &SwitchConfig) -> &'static str {
         Marking::Off => "how its flows wait",
         Marking::Step(_) => "its backlog",
         Marking::Red(_) => "RED, between two thresholds",
+        Marking::Phantom(_) => "a phantom queue",
         Marking::Codel(_) | Marking::Pie(_) | Marking::Sojourn(_) => "the time that packets wait",
     }
 }

@@ -25,7 +25,7 @@ mod tests;
 use super::{
     Ack, Algorithm, Congestion, Controller, Described, Ecn, Limit, OutOfRange, Path, Ranges, Reporter, Signal,
 };
-use crate::telemetry::Telemetry;
+use crate::telemetry::{Latest, Received, Telemetry};
 use crate::units::{BitRate, Bytes, Span, Time, WireTime};
 
 /// Settings of HPCC.
@@ -71,28 +71,12 @@ pub struct Hpcc {
     /// U.
     utilization: f64,
     inc_stage: u32,
+    /// What became of the telemetry that came just before an acknowledgement.
     received: Received,
     /// A round trip is over and Wc has not been updated.
     round_over: bool,
     rules: Box<Rules>,
-    last: Box<Last>,
-}
-
-/// Telemetry that came just before an acknowledgement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Received {
-    Nothing,
-    /// Telemetry that follows no other.
-    Kept,
-    /// Telemetry that U was computed from.
-    Measured,
-}
-
-/// The last telemetry.
-#[derive(Clone, Debug)]
-struct Last {
-    at: Time,
-    telemetry: Telemetry,
+    last: Box<Latest>,
 }
 
 #[derive(Clone, Debug)]
@@ -144,7 +128,7 @@ impl Algorithm for Hpcc {
             received: Received::Nothing,
             round_over: false,
             rules: Box::new(rules),
-            last: Box::new(Last { at: Time::ZERO, telemetry: Telemetry::default() }),
+            last: Box::default(),
         }
     }
 
@@ -168,28 +152,21 @@ impl Algorithm for Hpcc {
 impl Hpcc {
     /// MeasureInflight; none if the records do not follow those kept, so that nothing follows from them.
     fn measure(&mut self, now: Time, telemetry: &Telemetry) -> Received {
-        let before = &self.last.telemetry;
-        let gap = now.saturating_since(self.last.at).as_ps() / 1000;
-        if !telemetry.follows(before, gap) {
-            *self.last = Last { at: now, telemetry: *telemetry };
-            return Received::Kept;
-        }
         let base_rtt = self.rules.base_rtt;
         let (mut most, mut tau) = (0.0, 0.0);
-        for (hop, before) in telemetry.hops().iter().zip(before.hops()) {
-            // Answers that overtook each other: the newer one was received.
-            let Some(ns) = hop.ns_since(before) else { return Received::Nothing };
+        let received = self.last.compare(now, telemetry, |hop, before, ns| {
             let (seconds, rate) = (f64::from(ns) * 1e-9, hop.rate.as_f64() / 8.0);
             let queue = hop.queue().min(before.queue()).as_f64();
             let inflight = queue / (rate * base_rtt) + hop.sent_since(before).as_f64() / seconds / rate;
             if inflight > most {
                 (most, tau) = (inflight, seconds);
             }
+        });
+        if received == Received::Measured {
+            let share = tau.min(base_rtt) / base_rtt;
+            self.utilization = (1.0 - share) * self.utilization + share * most;
         }
-        let share = tau.min(base_rtt) / base_rtt;
-        self.utilization = (1.0 - share) * self.utilization + share * most;
-        *self.last = Last { at: now, telemetry: *telemetry };
-        Received::Measured
+        received
     }
 
     /// ComputeWind.

@@ -75,7 +75,7 @@ fn the_first_record_is_kept_and_changes_nothing() {
     let Fixture(hpcc) = Fixture::new(&params());
     assert_eq!((hpcc.utilization, hpcc.inc_stage), (1.0, 0));
     assert_near(hpcc.window, 12_500.0);
-    assert_eq!(hpcc.last.telemetry.hops().len(), 1);
+    assert_eq!(hpcc.received, Received::Nothing);
 }
 
 #[test]

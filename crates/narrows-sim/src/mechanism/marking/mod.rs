@@ -8,6 +8,7 @@
 //! sojourn   marked if it has waited for longer than a time             Bai et al., CoNEXT 2016 (TCN)
 //! codel     dropped or marked while all have waited too long           RFC 8289
 //! pie       dropped or marked with a probability that follows the wait  RFC 8033
+//! phantom   marked by a counter that drains more slowly than the link   Uno, SC 2025
 //! ```
 //! Only packets of connections that use ECN can be marked. What RED does to a packet it has chosen and cannot mark is a setting.
 //!
@@ -16,6 +17,7 @@
 //! sojourn times of what leaves. A packet that does not wait leaves at once, with a sojourn time of 0.
 
 mod codel;
+mod phantom;
 mod pie;
 mod red;
 mod step;
@@ -26,13 +28,17 @@ use narrows_proto::units::{BitRate, Bytes, Span, Time};
 pub use self::codel::Codel;
 pub(crate) use self::codel::CodelState;
 use self::codel::CodelSwitch;
+use self::phantom::PhantomSwitch;
+pub use self::phantom::{Beside, Phantom, PhantomCounters, RealQueue};
 pub use self::pie::Pie;
 use self::pie::PieSwitch;
 use self::red::RedSwitch;
 pub use self::red::{Red, RedAction, RedAt};
+use self::step::Steps;
 pub use self::step::{ScaledThreshold, Step, Threshold};
 pub use self::verdict::MarkAt;
 pub(crate) use self::verdict::{Entering, Leaving, Verdict};
+use crate::packet::{ECT, Kind, Packet};
 use crate::random::Stream;
 use crate::record::DropCause;
 
@@ -53,6 +59,8 @@ pub enum Marking {
     Codel(Codel),
     /// Proportional integral controller, enhanced.
     Pie(Pie),
+    /// A counter beside the queue that drains more slowly.
+    Phantom(Box<Phantom>),
 }
 
 impl Marking {
@@ -60,7 +68,7 @@ impl Marking {
     fn at_enqueue(&self) -> bool {
         match self {
             Self::Step(Step { mark_at, .. }) | Self::Red(Red { mark_at, .. }) => *mark_at == MarkAt::Enqueue,
-            Self::Pie(_) => true,
+            Self::Pie(_) | Self::Phantom(_) => true,
             Self::Off | Self::Sojourn(_) | Self::Codel(_) => false,
         }
     }
@@ -71,6 +79,7 @@ impl Marking {
             Self::Off => false,
             Self::Step(Step { mark_at, .. }) | Self::Red(Red { mark_at, .. }) => *mark_at == MarkAt::Dequeue,
             Self::Sojourn(_) | Self::Codel(_) | Self::Pie(_) => true,
+            Self::Phantom(phantom) => phantom.mark_at == MarkAt::Dequeue,
         }
     }
 
@@ -78,7 +87,7 @@ impl Marking {
     pub fn marks(&self) -> bool {
         match self {
             Self::Off => false,
-            Self::Step(_) | Self::Sojourn(_) => true,
+            Self::Step(_) | Self::Sojourn(_) | Self::Phantom(_) => true,
             Self::Red(red) => red.action != RedAction::Drop,
             Self::Codel(codel) => codel.ecn,
             Self::Pie(pie) => pie.ecn,
@@ -114,20 +123,7 @@ enum Rule {
     Sojourn { above: Span },
     Codel(CodelSwitch),
     Pie(PieSwitch),
-}
-
-/// Step marking with a threshold for each port.
-#[derive(Clone, Debug)]
-struct Steps(Box<[u64]>);
-
-impl Steps {
-    fn new(k: Threshold, ports: impl Iterator<Item = (BitRate, Span)>) -> Self {
-        Self(ports.map(|(rate, _)| k.at(rate).get()).collect())
-    }
-
-    fn judge(&self, port: usize, backlog: u64, ect: bool) -> Verdict {
-        if backlog > self.0[port] && ect { Verdict::Mark } else { Verdict::Pass }
-    }
+    Phantom(Box<PhantomSwitch>),
 }
 
 impl Rule {
@@ -139,6 +135,7 @@ impl Rule {
             Self::Step(steps) => steps.judge(port, backlog, ect),
             Self::Red(red) => red.judge(now, port, backlog, idle_since, ect),
             Self::Pie(pie) => pie.judge(entering),
+            Self::Phantom(phantom) => phantom.judge(entering),
             Self::Sojourn { .. } | Self::Codel(_) => Verdict::Pass,
         }
     }
@@ -157,6 +154,7 @@ impl Rule {
                 pie.on_leaving(leaving);
                 Verdict::Pass
             }
+            Self::Phantom(phantom) => phantom.judge_leaving(leaving, idle_since),
         }
     }
 }
@@ -182,6 +180,9 @@ impl Marker {
             Marking::Pie(pie) => {
                 rule = Some(Rule::Pie(PieSwitch::new(pie, ports.count(), largest, random)));
             }
+            Marking::Phantom(phantom) => {
+                rule = Some(Rule::Phantom(Box::new(PhantomSwitch::new(phantom, ports, random))));
+            }
         }
         let (at_enqueue, at_dequeue) = (rule.is_some() && marking.at_enqueue(), marking.at_dequeue());
         Self { above, at_enqueue, at_dequeue, rule: rule.map(Box::new) }
@@ -196,14 +197,17 @@ impl Marker {
         queue: usize,
         backlog: u64,
         idle_since: Option<Time>,
-        ect: bool,
+        packet: Packet,
     ) -> Verdict {
         if self.at_enqueue
             && let Some(rule) = self.rule.as_deref_mut()
         {
-            return rule.judge(&Entering { now, port, queue, backlog, idle_since, ect });
+            let is_data = matches!(packet.kind(), Kind::Data | Kind::Datagram | Kind::Limited);
+            let data = if is_data { packet.size().into() } else { 0 };
+            let ect = packet.is(ECT);
+            return rule.judge(&Entering { now, port, queue, backlog, idle_since, ect, data });
         }
-        if backlog > self.above && ect { Verdict::Mark } else { Verdict::Pass }
+        if backlog > self.above && packet.is(ECT) { Verdict::Mark } else { Verdict::Pass }
     }
 
     /// The threshold, if all it does is to mark what finds more than that waiting; the largest number if it does nothing.
@@ -226,6 +230,22 @@ impl Marker {
         }
     }
 
+    /// The packet that was judged last on its arrival at a port is not queued there.
+    #[cold]
+    pub(crate) fn take_back(&mut self, port: usize) {
+        if let Some(Rule::Phantom(phantom)) = self.rule.as_deref_mut() {
+            phantom.take_back(port);
+        }
+    }
+
+    /// Counters of the phantom queue of a port, if it has one.
+    pub(crate) fn counted(&self, port: usize) -> Option<PhantomCounters> {
+        match self.rule.as_deref() {
+            Some(Rule::Phantom(phantom)) => Some(phantom.counted(port)),
+            _ => None,
+        }
+    }
+
     /// Why it drops.
     pub(crate) fn cause(&self) -> DropCause {
         match self.rule.as_deref() {
@@ -239,7 +259,24 @@ impl Marker {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::{FlowId, HostId};
+    use crate::packet::Fields;
     use crate::random::Purpose;
+
+    fn packet(kind: Kind, flags: u8) -> Packet {
+        let (flow, to) = (FlowId(1), HostId(2));
+        let (seq, size, incarnation, priority, trailers) = (0, 1500, 0, 0, 0);
+        Packet::new(Fields { seq, flow, to, size, incarnation, kind, priority, flags, trailers })
+    }
+
+    /// A full data packet that can be marked, or not.
+    pub(super) fn data(ect: bool) -> Packet {
+        packet(Kind::Data, if ect { ECT } else { 0 })
+    }
+
+    pub(super) fn ack() -> Packet {
+        packet(Kind::Ack, 0)
+    }
 
     fn marker(marking: &Marking) -> Marker {
         let port = (BitRate::from_gbps(10), Span::from_us(1));
@@ -259,7 +296,7 @@ mod tests {
     #[test]
     fn a_step_marks_what_finds_more_than_k_and_can_be_marked() {
         let mut marker = marker(&step(MarkAt::Enqueue));
-        let mut judge = |backlog, ect| marker.judge(Time::ZERO, 0, 0, backlog, None, ect);
+        let mut judge = |backlog, ect| marker.judge(Time::ZERO, 0, 0, backlog, None, data(ect));
         assert_eq!(judge(10_000, true), Verdict::Pass);
         assert_eq!(judge(10_001, true), Verdict::Mark);
         assert_eq!(judge(10_001, false), Verdict::Pass);
@@ -276,7 +313,7 @@ mod tests {
             let mut marker = Marker::new(&marking, ports.into_iter(), Bytes::new(1_500), random);
             for (port, above) in [(0, 10_000), (1, 40_000)] {
                 let mut judge = |waiting| match mark_at {
-                    MarkAt::Enqueue => marker.judge(Time::ZERO, port, 0, waiting, None, true),
+                    MarkAt::Enqueue => marker.judge(Time::ZERO, port, 0, waiting, None, data(true)),
                     MarkAt::Dequeue => {
                         marker.judge_leaving(&Leaving { port, ..leaving(9, waiting, true) }, None)
                     }
@@ -289,7 +326,11 @@ mod tests {
     #[test]
     fn a_step_at_dequeue_marks_what_leaves_more_than_k_behind() {
         let mut marker = marker(&step(MarkAt::Dequeue));
-        assert_eq!(marker.judge(Time::ZERO, 0, 0, 1 << 30, None, true), Verdict::Pass, "not on arrival");
+        assert_eq!(
+            marker.judge(Time::ZERO, 0, 0, 1 << 30, None, data(true)),
+            Verdict::Pass,
+            "not on arrival"
+        );
         assert_eq!(marker.judge_leaving(&leaving(9, 10_000, true), None), Verdict::Pass);
         assert_eq!(marker.judge_leaving(&leaving(9, 10_001, true), None), Verdict::Mark);
         assert_eq!(marker.judge_leaving(&leaving(9, 10_001, false), None), Verdict::Pass);

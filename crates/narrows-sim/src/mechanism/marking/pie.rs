@@ -243,7 +243,7 @@ mod tests {
     }
 
     fn entering(now: Time, backlog: u64) -> Entering {
-        Entering { now, port: 0, queue: 0, backlog, idle_since: None, ect: true }
+        Entering { now, port: 0, queue: 0, backlog, idle_since: None, ect: true, data: 0 }
     }
 
     fn leaving(now: Time, sojourn_ms: u64, left: u64) -> Leaving {

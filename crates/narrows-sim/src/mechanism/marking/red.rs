@@ -221,7 +221,7 @@ mod tests {
         }
 
         fn judge(&mut self, backlog: u64, ect: bool) -> Verdict {
-            self.marker.judge(Time::ZERO, 0, 0, backlog, None, ect)
+            self.marker.judge(Time::ZERO, 0, 0, backlog, None, super::super::tests::data(ect))
         }
 
         /// Fraction of 100 000 packets chosen at a constant backlog.

@@ -1,11 +1,11 @@
 use std::fmt;
 
-use narrows_proto::units::{BitRate, Bytes};
+use narrows_proto::units::{BitRate, Bytes, Span};
 use serde::de::value::{MapAccessDeserializer, StrDeserializer};
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use super::verdict::MarkAt;
+use super::verdict::{MarkAt, Verdict};
 
 /// Step marking (RFC 8257 §3.1, Alizadeh et al. §3.1).
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
@@ -51,6 +51,20 @@ impl Threshold {
                 Bytes::new(u64::try_from(scaled).unwrap_or(u64::MAX))
             }
         }
+    }
+}
+
+/// Step marking with a threshold for each port.
+#[derive(Clone, Debug)]
+pub(super) struct Steps(Box<[u64]>);
+
+impl Steps {
+    pub(super) fn new(k: Threshold, ports: impl Iterator<Item = (BitRate, Span)>) -> Self {
+        Self(ports.map(|(rate, _)| k.at(rate).get()).collect())
+    }
+
+    pub(super) fn judge(&self, port: usize, backlog: u64, ect: bool) -> Verdict {
+        if backlog > self.0[port] && ect { Verdict::Mark } else { Verdict::Pass }
     }
 }
 

@@ -35,6 +35,8 @@ pub(crate) struct Entering {
     pub(crate) idle_since: Option<Time>,
     /// It can be marked.
     pub(crate) ect: bool,
+    /// Its bytes if it is data.
+    pub(crate) data: u64,
 }
 
 /// A packet that is about to leave a queue.

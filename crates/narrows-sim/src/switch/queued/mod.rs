@@ -271,6 +271,9 @@ impl QueuedPorts {
             match mechanisms.flow_control.store(from, class, packet.size().into(), backlog) {
                 Ok(changed) => notifies = changed,
                 Err(cause) => {
+                    if marks {
+                        common.marker.take_back(number);
+                    }
                     common.drop(now, number, parcel, cause, world);
                     return None;
                 }
