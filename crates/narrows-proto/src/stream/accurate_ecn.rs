@@ -271,7 +271,7 @@ mod tests {
         assert_eq!(named, ["prague"]);
     }
 
-    /// What the next packets of a Prague flow say after a SYN that arrived so, and after so many acknowledgments of two packets.
+    /// A Prague flow after a SYN that arrived so, and after these acknowledgments.
     fn prague_after(syn: Segment, frames: &[AckFrame]) -> Sender {
         let params = Params::default();
         let at = Endpoint { link: BitRate::from_gbps(1), seed: 1 };

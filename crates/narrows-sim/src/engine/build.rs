@@ -53,6 +53,17 @@ fn shared(network: &Network, traffic: &Traffic, layout: &Layout<'_>, threads: us
     }
 }
 
+/// Flows, none of which has begun.
+fn flow_table(network: &Network, traffic: &Traffic) -> FlowTable {
+    let at_switches = SwitchMechanisms::of_groups(network, &traffic.groups);
+    let at_switch = |flow: &FlowSpec| at_switches.get(flow.group.index()).copied();
+    FlowTable {
+        senders: vec![NO_SLOT; traffic.flows.len()],
+        receivers: vec![Reception::None; traffic.flows.len()],
+        at_switch: traffic.flows.iter().filter_map(at_switch).collect(),
+    }
+}
+
 /// Shares a network and its traffic out to threads.
 pub(super) fn shards<O: Observer>(
     network: &Network,
@@ -67,8 +78,6 @@ pub(super) fn shards<O: Observer>(
     let shortest = routing::shortest(&network.topology, &network.routing);
     let layout = Layout::new(network, traffic, &shortest, seed, (threads, look_ahead));
     let shared = Arc::new(shared(network, traffic, &layout, threads));
-    let at_switches = SwitchMechanisms::of_groups(network, &traffic.groups);
-    let at_switch = |flow: &FlowSpec| at_switches.get(flow.group.index()).copied();
     let mut flow_starts = starts_by_host(network, traffic);
     let mut waiting = waiting_by_host(network, traffic);
     let mut generators = generators_by_host(network, traffic, seed);
@@ -83,11 +92,7 @@ pub(super) fn shards<O: Observer>(
                 lines: layout.lines(shard, &traffic.measured),
                 calendar: Calendar::new(look_ahead.windows(), members.len()),
                 outboxes: (0..threads).map(|_| Outbox::default()).collect(),
-                flows: FlowTable {
-                    senders: vec![NO_SLOT; traffic.flows.len()],
-                    receivers: vec![Reception::None; traffic.flows.len()],
-                    at_switch: traffic.flows.iter().filter_map(at_switch).collect(),
-                },
+                flows: flow_table(network, traffic),
                 log: Log::default(),
                 observer: observer(),
                 arrivals: Default::default(),

@@ -71,7 +71,7 @@ pub struct Hpcc {
     /// U.
     utilization: f64,
     inc_stage: u32,
-    /// What became of the telemetry that came just before an acknowledgement.
+    /// Telemetry that came just before an acknowledgement, and its state.
     received: Received,
     /// A round trip is over and Wc has not been updated.
     round_over: bool,

@@ -68,7 +68,7 @@ pub struct Params {
     pub target: f64,
     /// Up to this times the base only the phantom queue is full; 1.055.
     pub phantom_target: f64,
-    /// What beta is multiplied with then; 0.35.
+    /// Beta is multiplied with this then; 0.35.
     pub phantom_cut: f64,
     /// When decisions are made.
     pub epochs: Epochs,
@@ -82,7 +82,7 @@ pub struct Params {
     pub quick_share: f64,
 }
 
-/// How often UnoCC decides.
+/// Times at which UnoCC decides.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema,
 )]
