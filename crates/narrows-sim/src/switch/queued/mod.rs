@@ -17,6 +17,7 @@
 mod mechanisms;
 mod neighbors;
 mod room;
+mod state;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -30,10 +31,9 @@ use super::common::{Arriving, Common};
 use super::queue::{Origin, QueuedPort};
 use crate::link::Egress;
 use crate::mechanism::SIDE_CLASS;
-use crate::mechanism::at_ports::{AtPorts as _, Joining};
+use crate::mechanism::at_ports::Joining;
 use crate::mechanism::at_queues::Place;
 use crate::mechanism::marking::{Leaving, Verdict};
-use crate::mechanism::registry::each_at_ports;
 use crate::observe::Observer;
 use crate::packet::{ECT, NO_TRAILERS, Packet, Parcel, Trailers};
 use crate::path::NO_LINE;
@@ -73,11 +73,6 @@ impl QueuedPorts {
             next: Time::NEVER,
             mechanisms: mechanisms.map(Box::new),
         }
-    }
-
-    /// Bytes that wait at all ports. Frames and messages to neighbors have their own place.
-    pub(in crate::switch) fn waiting(&self) -> u64 {
-        self.ports.iter().map(|port| port.waiting).sum()
     }
 
     /// The message that answers the last packet that joined.
@@ -323,25 +318,6 @@ impl QueuedPorts {
         true
     }
 
-    /// When a port has sent the packet that is on the wire.
-    pub(in crate::switch) fn busy_until(&self, number: usize) -> Time {
-        self.ports[number].busy_until
-    }
-
-    /// Bytes that wait at a port.
-    pub(in crate::switch) fn backlog<O: Observer>(
-        &mut self,
-        now: Time,
-        number: usize,
-        common: &mut Common,
-        world: &mut World<O>,
-    ) -> u64 {
-        if self.next <= now {
-            self.serve(now, common, world);
-        }
-        self.ports[number].waiting
-    }
-
     /// Lets ports send until before `until`. Returns when the next one has something it may send.
     pub(in crate::switch) fn serve_before<O: Observer>(
         &mut self,
@@ -425,29 +401,6 @@ impl QueuedPorts {
             port.due = due;
             if due < Time::NEVER {
                 self.plan(due, number);
-            }
-        }
-    }
-
-    /// Brings counters up to date at the end of the run.
-    pub(in crate::switch) fn finish(&mut self, now: Time, common: &mut Common) {
-        let watches = self.mechanisms.iter_mut().flat_map(|mechanisms| &mut mechanisms.watches);
-        for ((port, watch), counters) in self.ports.iter().zip(watches).zip(&mut common.counters) {
-            watch.finish(now, port.stops(now), |class| port.backlog(class) > 0, counters);
-        }
-        for (port, counters) in self.ports.iter().zip(&mut common.counters) {
-            counters.paused += port.times.until_now(now);
-        }
-        self.report(common);
-    }
-
-    /// Enters what mechanisms have counted by themselves into the counters of the ports.
-    pub(in crate::switch) fn report(&self, common: &mut Common) {
-        let Some(mechanisms) = &self.mechanisms else { return };
-        for (number, counters) in common.counters.iter_mut().enumerate() {
-            each_at_ports!(ref mechanisms.at_ports, mechanism => mechanism.report(number, counters));
-            if let Some(queues) = &mechanisms.queues {
-                queues.report(number, counters);
             }
         }
     }
