@@ -189,7 +189,7 @@ impl Marker {
     }
 
     /// A packet that finds `backlog` bytes waiting in a queue of `port`. `idle_since` is when the link ran out of packets, if it did.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn judge(
         &mut self,
         now: Time,
@@ -199,15 +199,27 @@ impl Marker {
         idle_since: Option<Time>,
         packet: Packet,
     ) -> Verdict {
-        if self.at_enqueue
-            && let Some(rule) = self.rule.as_deref_mut()
-        {
-            let is_data = matches!(packet.kind(), Kind::Data | Kind::Datagram | Kind::Limited);
-            let data = if is_data { packet.size().into() } else { 0 };
-            let ect = packet.is(ECT);
-            return rule.judge(&Entering { now, port, queue, backlog, idle_since, ect, data });
+        if self.at_enqueue {
+            return self.judge_by_rule(now, port, queue, backlog, idle_since, packet);
         }
         if backlog > self.above && packet.is(ECT) { Verdict::Mark } else { Verdict::Pass }
+    }
+
+    #[inline(never)]
+    fn judge_by_rule(
+        &mut self,
+        now: Time,
+        port: usize,
+        queue: usize,
+        backlog: u64,
+        idle_since: Option<Time>,
+        packet: Packet,
+    ) -> Verdict {
+        let Some(rule) = self.rule.as_deref_mut() else { return Verdict::Pass };
+        let is_data = matches!(packet.kind(), Kind::Data | Kind::Datagram | Kind::Limited);
+        let data = if is_data { packet.size().into() } else { 0 };
+        let ect = packet.is(ECT);
+        rule.judge(&Entering { now, port, queue, backlog, idle_since, ect, data })
     }
 
     /// The threshold, if all it does is to mark what finds more than that waiting; the largest number if it does nothing.
