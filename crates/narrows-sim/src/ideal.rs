@@ -148,7 +148,7 @@ impl IdealPath {
             let (mut timing, mut free) = (timing.clone(), start);
             for (at, size) in &mut packets {
                 free = timing.sent_at(free.max(*at), (*size).into());
-                *at = timing.arrival(free);
+                *at = timing.earliest_arrival(free);
             }
         }
         packets.iter().map(|(at, _)| *at).max().unwrap_or(start) - start

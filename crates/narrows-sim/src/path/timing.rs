@@ -37,9 +37,14 @@ impl Timing {
         }
     }
 
-    /// The earliest arrival of a packet that may be sent at `sent` or later.
+    /// When a packet arrives that has been sent at `sent`.
     #[inline]
-    pub(crate) fn arrival(&self, sent: Time) -> Time {
+    pub(crate) fn arrival(&mut self, sent: Time) -> Time {
+        self.delay.arrival(sent)
+    }
+
+    /// The earliest arrival of a packet that may be sent at `sent` or later.
+    pub(crate) fn earliest_arrival(&self, sent: Time) -> Time {
         self.delay.earliest_arrival(sent)
     }
 }
