@@ -32,6 +32,12 @@ pub(crate) fn member_of(flow: FlowId, salt: u64, len: u32) -> u32 {
     (((hash >> 32) * u64::from(len)) >> 32) as u32
 }
 
+/// The flow whose path this one takes.
+#[inline(always)]
+pub(crate) fn leader_of(flow: FlowId, first_of_pairs: &[FlowId]) -> FlowId {
+    first_of_pairs.get(flow.index()).copied().unwrap_or(flow)
+}
+
 impl Choice {
     /// Messages of a queue pair take the same path.
     pub(crate) fn of_pairs(self, flows: Option<&Arc<[FlowId]>>) -> Self {

@@ -28,11 +28,14 @@ impl Delay {
 
     /// The earliest arrival of a packet that may leave at `sent` or later: where the delay falls, one that waits may arrive sooner.
     pub(super) fn earliest_arrival(&self, sent: Time) -> Time {
-        let Self::Steps(cursor, added) = self else { return self.clone().arrival(sent) };
+        let (cursor, added) = match self {
+            Self::Fixed(delay) => return sent + *delay,
+            Self::Steps(cursor, added) => (cursor, *added),
+        };
         let (mut leaves, mut earliest) = (sent, Time::NEVER);
         while leaves < earliest {
             let piece = cursor.steps().at(leaves);
-            earliest = earliest.min(leaves + piece.value + *added);
+            earliest = earliest.min(leaves + piece.value + added);
             leaves = piece.until;
         }
         earliest

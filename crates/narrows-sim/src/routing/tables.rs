@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::choice::{Choice, member_of};
+use crate::choice::{Choice, leader_of, member_of};
 use crate::ids::{FlowId, HostId, NodeId};
 
 /// Where a host is attached.
@@ -72,9 +72,7 @@ impl Routes {
         let len = u32::from(group.len);
         let member = match choice {
             Choice::Ecmp { salt } => member_of(flow, *salt, len),
-            Choice::EcmpOfPairs { salt, flows } => {
-                member_of(flows.get(flow.index()).copied().unwrap_or(flow), *salt, len)
-            }
+            Choice::EcmpOfPairs { salt, flows } => member_of(leader_of(flow, flows), *salt, len),
             // A switch below has n uplinks and chose number d/s mod n. Those to this switch are n/p apart, p in number, so
             // what of that choice is left is d/(s·n/p) mod p; the stride is s·n.
             Choice::DModK { stride } if group.down => to.0 / (*stride / len).max(1) % len,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use narrows_proto::units::Bytes;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
@@ -172,18 +173,22 @@ impl Sweep {
     /// # Errors
     /// With what is wrong at any of them.
     pub fn estimate(&self, manifest: &Manifest, points: &[usize], threads: usize) -> Checked<Vec<Estimated>> {
+        let known = Mutex::new(BTreeSet::new());
         let estimate = |number: &usize| {
             let estimate = self.make(self.combination(*number)).and_then(|made| {
                 let Made { document, left_out, .. } = made;
                 let task = Resolved::new(document.clone())?.task(manifest.points[*number].first_seed);
                 let plan = task.outline(&self.supplies())?;
-                let metrics = plan.metric_names();
-                self.check_metric(&metrics)?;
+                if self.until.is_some() || !self.metrics.is_empty() {
+                    let metrics = plan.metric_names();
+                    self.check_metric(&metrics)?;
+                    known.lock().unwrap_or_else(PoisonError::into_inner).extend(metrics);
+                }
                 // The scenario of a task leaves nothing out.
                 let notes = plan.cut_flows(&document);
                 let left_out = left_out.iter().map(LeftOut::warning);
                 let warnings = plan.warnings.iter().cloned().chain(notes).chain(left_out).collect();
-                Ok((Estimated { cost: plan.cost(), memory: plan.memory(threads), warnings }, metrics))
+                Ok(Estimated { cost: plan.cost(), memory: plan.memory(threads), warnings })
             });
             // A mistake is shown where it was made, in the scenario or the sweep, not in the text that was made of both.
             estimate.map_err(|rejection| match self.document(*number).and_then(Plan::outline) {
@@ -191,11 +196,10 @@ impl Sweep {
                 Ok(_) => self.about(*number, rejection),
             })
         };
-        let (estimated, metrics): (Vec<_>, Vec<_>) =
-            all(points.into_par_iter().map(estimate).collect())?.into_iter().unzip();
+        let estimated = all(points.into_par_iter().map(estimate).collect())?;
         // A point may have what others lack.
         if points.len() == manifest.points.len() {
-            self.check_shown(&metrics.into_iter().flatten().collect())?;
+            self.check_shown(&known.into_inner().unwrap_or_else(PoisonError::into_inner))?;
         }
         Ok(estimated)
     }
@@ -203,11 +207,9 @@ impl Sweep {
     /// Some point has each metric that the page is to show.
     fn check_shown(&self, known: &BTreeSet<String>) -> Checked<()> {
         let nowhere = |(_, metric): &&(Place, String)| !known.iter().any(|name| is_shown(metric, name));
-        let unknown = self.metrics.iter().filter(nowhere).map(|(place, metric)| {
-            let error = Diagnostic::error(Code::UnknownName, format!("no metric is called \"{metric}\""));
-            error.known(metric, known.iter().map(String::as_str)).at(place.clone())
-        });
-        let unknown: Vec<_> = unknown.collect();
+        let unknown = self.metrics.iter().filter(nowhere);
+        let unknown: Vec<_> =
+            unknown.map(|(place, metric)| no_metric(metric, known).at(place.clone())).collect();
         if unknown.is_empty() { Ok(()) } else { Err(Rejection(unknown)) }
     }
 
@@ -216,8 +218,7 @@ impl Sweep {
         if known.contains(&until.metric) {
             return Ok(());
         }
-        let error = Diagnostic::error(Code::UnknownName, format!("no metric is called \"{}\"", until.metric));
-        Err(error.known(&until.metric, known.iter().map(String::as_str)).into())
+        Err(no_metric(&until.metric, known).into())
     }
 
     /// The same mistakes, with the point that they are about.
@@ -233,6 +234,11 @@ impl Sweep {
         }
         Rejection(mistakes)
     }
+}
+
+fn no_metric<'a>(name: &str, known: impl IntoIterator<Item = &'a String>) -> Diagnostic {
+    let error = Diagnostic::error(Code::UnknownName, format!("no metric is called \"{name}\""));
+    error.known(name, known.into_iter().map(String::as_str))
 }
 
 /// All of them, or every mistake once: points have much in common.

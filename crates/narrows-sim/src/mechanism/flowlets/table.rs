@@ -5,9 +5,9 @@ use std::sync::Arc;
 use narrows_proto::units::{Span, Time};
 
 use super::settings::BYTES_OF_ENTRY;
+use crate::choice::{leader_of, member_of};
 use crate::ids::FlowId;
 use crate::mechanism::at_routing::{Fork, RoutingSite};
-use crate::random::mix;
 use crate::record::{counters, sum};
 
 counters! {
@@ -90,9 +90,7 @@ impl FlowletTable {
     /// The entry of a flow to a leaf.
     #[inline]
     fn place(&self, flow: FlowId, leaf: u32) -> usize {
-        let pairs = self.first_of_pairs.as_deref();
-        let flow = pairs.and_then(|first| first.get(flow.index()).copied()).unwrap_or(flow);
-        let hash = mix((u64::from(leaf) << 32 | u64::from(flow.0)) ^ self.salt);
-        (((hash >> 32) * self.entries.len() as u64) >> 32) as usize
+        let flow = self.first_of_pairs.as_deref().map_or(flow, |first| leader_of(flow, first));
+        member_of(flow, self.salt ^ u64::from(leaf) << 32, self.entries.len() as u32) as usize
     }
 }

@@ -205,6 +205,7 @@ impl Marker {
         if backlog > self.above && packet.is(ECT) { Verdict::Mark } else { Verdict::Pass }
     }
 
+    /// Out of line, so that ports without a rule compute nothing that only rules need.
     #[inline(never)]
     fn judge_by_rule(
         &mut self,
