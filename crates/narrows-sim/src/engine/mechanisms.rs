@@ -59,7 +59,7 @@ impl Layout<'_> {
     }
 
     /// Parts that a switch needs to signal and to be paused, if it does.
-    pub(super) fn signals(&self, node: NodeId) -> Option<SignalParts> {
+    pub(super) fn signals(&self, node: NodeId) -> Option<SignalParts<'_>> {
         let topology = &self.network.topology;
         let settings = |node: NodeId| self.network.switches[node.index()].as_ref();
         let pauses = |node: NodeId| settings(node).is_some_and(|switch| switch.pause.is_some());
@@ -81,6 +81,7 @@ impl Layout<'_> {
             return None;
         }
         Some(SignalParts {
+            network: self.network,
             first_point: self.first_points[node.index()],
             reach: settings(node)
                 .and_then(|switch| switch.congestion_point.message())

@@ -43,6 +43,7 @@ use self::metrics::Metrics;
 pub(crate) use self::new_flow::NewFlow;
 use self::nic::{Nic, Places};
 pub(crate) use self::outgoing::Outgoing;
+pub(crate) use self::packets::{Way, cnp_packet};
 use self::reception::Incoming;
 pub(crate) use self::senders::Senders;
 use self::sending::Answer;

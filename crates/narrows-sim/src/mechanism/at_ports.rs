@@ -7,13 +7,16 @@ use narrows_proto::units::{Bytes, Time};
 
 use super::{CLASSES, InputLink, SIDE_CLASS};
 use crate::ids::{HostId, LinkId, NodeId};
+use crate::network::Network;
 use crate::observe::Observer;
 use crate::packet::Packet;
 use crate::record::PortCounters;
 use crate::switch::SwitchConfig;
+use crate::world::Shared;
 
 /// The ports of a switch as their mechanisms see them.
 pub(crate) struct PortsSite<'a> {
+    pub(crate) network: &'a Network,
     pub(crate) config: &'a SwitchConfig,
     pub(crate) ports: usize,
     /// The links that lead to the switch, in the order of its wires.
@@ -74,6 +77,15 @@ pub(crate) struct Left {
     pub(crate) size: u64,
 }
 
+/// A packet that begins to be sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Departing {
+    pub(crate) now: Time,
+    pub(crate) port: usize,
+    /// The number of the link it came over.
+    pub(crate) from: u32,
+}
+
 /// The queue that sends next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Choice {
@@ -86,6 +98,7 @@ pub(crate) struct Choice {
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
     pub(crate) messages: Vec<Message>,
+    pub(crate) returns: Vec<Return>,
     /// Ports, and when to ask their mechanisms again.
     pub(crate) looks: Vec<(Time, usize)>,
 }
@@ -95,6 +108,15 @@ pub(crate) struct Outbox {
 pub(crate) struct Message {
     pub(crate) at: Time,
     pub(crate) port: usize,
+    pub(crate) packet: Packet,
+}
+
+/// A packet that goes back the way of another, in its own priority. Those of a switch are sent in the order in which they were made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Return {
+    pub(crate) at: Time,
+    /// The number of the link that the other came over.
+    pub(crate) from: u32,
     pub(crate) packet: Packet,
 }
 
@@ -115,7 +137,7 @@ impl View<'_> {
 ///
 /// ```text
 /// a packet arrives      queue_of, marks; on_enqueue when it has been taken
-/// a port is free        open, choose; on_dequeue, marks
+/// a port is free        open, choose; on_dequeue, marks, on_departing
 /// a packet has left     on_left
 /// the neighbor speaks   on_stop when what it stops changes; on_message
 /// a time comes          on_timer
@@ -159,6 +181,12 @@ pub(crate) trait AtPorts: Sized {
     /// A packet that has waited begins to be sent. The port looks like this without it.
     #[inline]
     fn on_dequeue<O: Observer>(&mut self, view: View<'_>, choice: Choice, packet: Packet, observer: &mut O) {}
+
+    /// A packet begins to be sent, after marking. Returns what is sent.
+    #[inline]
+    fn on_departing(&mut self, departing: &Departing, packet: Packet, shared: &Shared) -> Packet {
+        packet
+    }
 
     /// A packet waits no longer. Returns whether the side class may go on at the link it came over.
     #[inline]

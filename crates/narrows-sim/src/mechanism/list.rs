@@ -32,6 +32,7 @@ macro_rules! mechanisms {
             fq_codel: settings(FqCodel) queues(FqCodelQueues) counters(FqCodelCounters);
             dualpi2: settings(DualPi2) queues(DualQueues) counters(DualPi2Counters);
             flowlets: counters(FlowletCounters);
+            themis: settings(Themis) switch(Holds) ports(Notifier) record(ThemisRecord) counters(ThemisCounters);
             rackcc: settings(RackAgent) host(Racks) switch(RackState) flow(Subflow) record(RackRecord) observer(RackObserver of RackEvent);
         }
     };

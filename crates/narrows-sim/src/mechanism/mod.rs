@@ -26,6 +26,7 @@ pub(crate) mod registry;
 pub(crate) mod settings;
 pub(crate) mod spray;
 pub(crate) mod telemetry;
+pub mod themis;
 pub mod wcmp;
 
 use narrows_proto::units::{BitRate, Bytes, Span, Time};

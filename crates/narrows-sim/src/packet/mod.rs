@@ -341,6 +341,11 @@ impl Packet {
         Self { header: self.header | pair(0, u64::from(flag) << FLAGS), ..self }
     }
 
+    #[inline]
+    pub(crate) fn without(self, flag: u8) -> Self {
+        Self { header: self.header & !pair(0, u64::from(flag) << FLAGS), ..self }
+    }
+
     #[inline(always)]
     pub(crate) fn trailers(self) -> usize {
         (self.high() >> TRAILERS) as usize

@@ -1,5 +1,7 @@
 //! Parts that a switch is made from.
 
+use std::collections::VecDeque;
+
 use narrows_proto::units::Bytes;
 
 use super::common::Common;
@@ -16,6 +18,7 @@ use crate::mechanism::pfc::Watch;
 use crate::mechanism::registry::{PortMechanisms, QueueMechanisms, SwitchMechanisms};
 use crate::mechanism::telemetry::Meter;
 use crate::mechanism::{FlowControl, InputLink, pause, pfc};
+use crate::network::Network;
 use crate::path::NO_LINE;
 use crate::random::Stream;
 use crate::record::PortCounters;
@@ -23,7 +26,7 @@ use crate::routing::edits::Edits;
 use crate::routing::{Choice, PacketRule, Routes};
 
 /// Parts that a switch is made from.
-pub(crate) struct SwitchParts {
+pub(crate) struct SwitchParts<'a> {
     pub(crate) first_wire: usize,
     pub(crate) wires: usize,
     pub(crate) impaired: bool,
@@ -39,14 +42,15 @@ pub(crate) struct SwitchParts {
     pub(crate) random: Stream,
     /// Size of a typical packet, for RED's idle time.
     pub(crate) typical_packet: u16,
-    pub(crate) signals: Option<SignalParts>,
+    pub(crate) signals: Option<SignalParts<'a>>,
     /// Mechanisms of the whole switch.
     pub(crate) mechanisms: Option<Box<SwitchMechanisms>>,
 }
 
 /// Parts that the mechanisms at the ports of a switch are made from: congestion points, telemetry, marking at dequeue, limiters at
 /// the edge, and what neighbors stop.
-pub(crate) struct SignalParts {
+pub(crate) struct SignalParts<'a> {
+    pub(crate) network: &'a Network,
     /// Number of its first congestion point.
     pub(crate) first_point: u16,
     /// By host: messages of its congestion points reach it; none if they reach all.
@@ -67,10 +71,10 @@ pub(crate) struct SignalParts {
     pub(crate) meters: Vec<Meter>,
 }
 
-impl SignalParts {
+impl SignalParts<'_> {
     fn mechanisms(self, config: &SwitchConfig, ports: usize, largest: Bytes) -> Mechanisms {
-        let Self { first_point, reach, random, inputs, neighbor, node, seed, neighbors, lossless, meters } =
-            self;
+        let Self { network, first_point, reach, random, inputs, neighbor, node, seed, .. } = self;
+        let (neighbors, lossless, meters) = (self.neighbors, self.lossless, self.meters);
         let flow_control = match (&config.pfc, &config.pause) {
             (Some(pfc), _) => {
                 let side = config.has_side_class();
@@ -79,7 +83,7 @@ impl SignalParts {
             (None, Some(pause)) => FlowControl::Pause(pause::Account::new(pause, &inputs)),
             (None, None) => FlowControl::Off,
         };
-        let site = PortsSite { config, ports, inputs: &inputs, largest, neighbor, node, seed };
+        let site = PortsSite { network, config, ports, inputs: &inputs, largest, neighbor, node, seed };
         Mechanisms {
             neighbors,
             points: CongestionPoints::new(&config.congestion_point, ports, first_point, reach, random),
@@ -92,12 +96,13 @@ impl SignalParts {
             backs: inputs.iter().map(|input| input.back).collect(),
             neighbor,
             message: None,
+            returns: VecDeque::new(),
         }
     }
 }
 
 impl Switch {
-    pub(crate) fn new(config: &SwitchConfig, parts: SwitchParts) -> Self {
+    pub(crate) fn new(config: &SwitchConfig, parts: SwitchParts<'_>) -> Self {
         let count = parts.egresses.len();
         assert!(count.max(parts.wires) <= MOST_PORTS, "a switch has at most {MOST_PORTS} ports");
         let packet_time = |egress: &Egress| (egress.rate, egress.wire_time.of(parts.typical_packet));
@@ -118,8 +123,11 @@ impl Switch {
         // Only queued ports send over lines.
         let has_lines = parts.egresses.iter().any(|egress| egress.line != NO_LINE);
         let lossless = parts.signals.as_ref().is_some_and(|signals| signals.lossless);
-        let routes_late =
-            config.pause.is_some() || lossless || parts.mechanisms.is_some() || parts.by_packet.is_some();
+        let routes_late = config.pause.is_some()
+            || lossless
+            || config.asks_at_ports()
+            || parts.mechanisms.is_some()
+            || parts.by_packet.is_some();
         Self {
             first_wire: parts.first_wire as u32,
             wires: parts.wires as u32,

@@ -28,4 +28,5 @@ mod signals;
 mod successors;
 mod support;
 mod telemetry;
+mod themis;
 mod threads;

@@ -49,6 +49,10 @@ macro_rules! mechanisms {
                 switch "Packets of controls that read telemetry (`hpcc`, `powertcp`) learn, as they begin to be sent, the rate of the port, the time, what it\nhas sent and what waits there."
                     #[serde(default)] telemetry: bool;
             }
+            themis {
+                switch "Border switches that notify sources under DCQCN near them, and hold packets for those far away (Themis)."
+                    themis: Option<narrows_sim::mechanism::themis::Themis>;
+            }
             rackcc {
                 switch "The state of JumboFlows that switches with hosts keep, for traffic under `rackcc`."
                     rack_agent: Option<narrows_sim::mechanism::rackcc::RackAgent>;

@@ -24,6 +24,7 @@ pub(crate) mod rackcc;
 mod registry;
 pub(crate) mod routing;
 pub(crate) mod telemetry;
+pub(crate) mod themis;
 pub(crate) mod wcmp;
 
 use narrows_proto::cc::{Config, OutOfRange, Ranges};

@@ -7,6 +7,7 @@ use super::{Isolation, IsolationCounters, JointStop, Marked, Naming, Order, Sche
 use crate::ids::{FlowId, HostId, LinkId, NodeId};
 use crate::mechanism::at_ports::{AtPorts, Choice, Joined, Joining, PortsSite, View};
 use crate::mechanism::{CLASSES, InputLink, SIDE_CLASS};
+use crate::network::Network;
 use crate::packet::{Control, FIN, Fields, Kind, Packet};
 use crate::record::PortCounters;
 use crate::switch::{Buffer, Sharing, SwitchConfig};
@@ -34,7 +35,9 @@ fn stage(config: &Isolation) -> Stage {
     let config = SwitchConfig { isolation: Some(config.clone()), ..SwitchConfig::new(buffer) };
     let (inputs, largest, neighbor) = (&[link(0), link(1)], Bytes::new(SIZE.into()), HostId(9));
     let (node, seed) = (NodeId(0), 1);
-    Stage::new(&PortsSite { config: &config, ports: 2, inputs, largest, neighbor, node, seed }).unwrap()
+    let network = &Network::default();
+    let site = PortsSite { network, config: &config, ports: 2, inputs, largest, neighbor, node, seed };
+    Stage::new(&site).unwrap()
 }
 
 fn at(us: u64) -> Time {

@@ -1,9 +1,11 @@
 //! Work of the ports of a switch besides queueing, and a port that sends what mechanisms choose.
 
+use std::collections::VecDeque;
+
 use narrows_proto::units::Time;
 
 use crate::ids::HostId;
-use crate::mechanism::at_ports::{AtPorts as _, Choice};
+use crate::mechanism::at_ports::{AtPorts as _, Choice, Return, Departing};
 use crate::mechanism::at_queues::Place;
 use crate::mechanism::congestion_point::CongestionPoints;
 use crate::mechanism::marking::{Leaving, Verdict};
@@ -18,7 +20,7 @@ use crate::record::DropCause;
 use crate::ring::Ring;
 use crate::switch::common::Common;
 use crate::switch::queue::{Origin, QueuedPort, sojourn};
-use crate::world::World;
+use crate::world::{OWN, World};
 
 /// Work of the ports of a switch besides queueing.
 #[derive(Debug)]
@@ -41,6 +43,8 @@ pub(in crate::switch) struct Mechanisms {
     pub(in crate::switch) backs: Vec<usize>,
     /// The address of what is sent to a neighbor: no host has it, so that it is recognized where routes are looked up.
     pub(in crate::switch) neighbor: HostId,
+    /// Packets that go back the way of another, in the order in which they are due.
+    pub(in crate::switch) returns: VecDeque<Return>,
     /// The latest message of a congestion point.
     pub(in crate::switch) message: Option<Packet>,
 }
@@ -93,7 +97,7 @@ impl Mechanisms {
     #[inline(always)]
     pub(super) fn send<const NEIGHBORS: bool, O: Observer>(
         &mut self,
-        (leaving, verdict): (&Leaving, Verdict),
+        (leaving, verdict, from): (&Leaving, Verdict, u32),
         port: &mut QueuedPort,
         parcel: Parcel<'_>,
         idle_since: Option<Time>,
@@ -113,6 +117,11 @@ impl Mechanisms {
                 Some(judged) => packet = judged,
                 None => return false,
             }
+        }
+        if NEIGHBORS {
+            let departing = Departing { now: leaving.now, port: leaving.port, from };
+            let shared = &world.shared;
+            each_at_ports!(self.at_ports, mechanism => packet = mechanism.on_departing(&departing, packet, shared));
         }
         if NEIGHBORS && leaving.queue == SIDE_CLASS {
             packet = packet.aside();
@@ -168,7 +177,8 @@ impl Mechanisms {
         let leaving = Leaving { now: at, port: number, queue, sojourn, left: port.backlog(queue), ect };
         // If it is dropped the port is still free, and sends the next.
         let parcel = Parcel { packet, trailers: slots };
-        self.send::<NEIGHBORS, O>((&leaving, verdict), port, parcel, None, common, world);
+        let from = left.map_or(OWN, |(origin, _)| origin.from);
+        self.send::<NEIGHBORS, O>((&leaving, verdict, from), port, parcel, None, common, world);
         left
     }
 }

@@ -45,7 +45,8 @@ use crate::world::World;
 pub(in crate::switch) struct QueuedPorts {
     ports: Vec<QueuedPort>,
     /// When ports may send something they have: the number of a port. Behind those, the number of an input whose stop is to be
-    /// renewed; behind those, a port whose mechanisms are to be asked. An entry counts only if whoever it is of agrees.
+    /// renewed; behind those, a port whose mechanisms are to be asked; behind those, what goes back the way of another packet. An
+    /// entry counts only if whoever it is of agrees.
     agenda: BinaryHeap<Reverse<(Time, u32)>>,
     /// The first of these times.
     next: Time,
@@ -204,7 +205,7 @@ impl QueuedPorts {
                 None => Verdict::Pass,
                 Some(queues) => queues.pass(Place { now, port: number, queue }, packet),
             };
-            if !mechanisms.send::<NEIGHBORS, O>((&leaving, verdict), port, parcel, idle_since, common, world)
+            if !mechanisms.send::<NEIGHBORS, O>((&leaving, verdict, from), port, parcel, idle_since, common, world)
             {
                 return false;
             }

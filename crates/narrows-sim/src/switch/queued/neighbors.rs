@@ -4,14 +4,14 @@ use narrows_proto::units::Time;
 
 use super::QueuedPorts;
 use super::mechanisms::transmit;
-use crate::mechanism::at_ports::{AtPorts as _, Left, Message, Outbox};
+use crate::mechanism::at_ports::{AtPorts as _, Left, Message, Outbox, Return};
 use crate::mechanism::registry::each_at_ports;
 use crate::mechanism::{StopFrame, StopOrder};
 use crate::observe::Observer;
 use crate::packet::{Packet, Parcel};
 use crate::switch::common::Common;
 use crate::switch::queue::Origin;
-use crate::world::World;
+use crate::world::{OWN, World};
 
 impl QueuedPorts {
     /// A frame of the neighbor arrived: it takes none of these classes for a time, and takes all others.
@@ -100,9 +100,19 @@ impl QueuedPorts {
             }
             return;
         };
-        let view = self.ports[port].view(now, port);
+        let Some(at) = self.ports.get(port) else { return self.go_back(now, common, world) };
+        let view = at.view(now, port);
         each_at_ports!(mechanisms.at_ports, mechanism => mechanism.on_timer(view, &mut world.observer));
         self.carry_out();
+    }
+
+    /// The first packet that is to go back the way of another joins the port that leads there.
+    fn go_back<O: Observer>(&mut self, now: Time, common: &mut Common, world: &mut World<O>) {
+        let Some(mechanisms) = &mut self.mechanisms else { return };
+        let Some(Return { at, from, packet }) = mechanisms.returns.pop_front() else { return };
+        debug_assert!(at == now, "what goes back goes in the order in which it was made");
+        let port = mechanisms.backs[from as usize];
+        self.join_with_mechanisms::<true, O>(now, port, Parcel::bare(packet), OWN, common, world);
     }
 
     /// Does what mechanisms have left in their outboxes.
@@ -118,6 +128,11 @@ impl QueuedPorts {
         let inputs = self.mechanisms.as_ref().map_or(0, |mechanisms| mechanisms.backs.len());
         for (at, port) in outbox.looks {
             self.plan(at, self.ports.len() + inputs + port);
+        }
+        for due in outbox.returns {
+            let Some(mechanisms) = &mut self.mechanisms else { return };
+            mechanisms.returns.push_back(due);
+            self.plan(due.at, self.ports.len() * 2 + inputs);
         }
         for Message { at, port, packet } in outbox.messages {
             let Some(mechanisms) = &mut self.mechanisms else { return };
