@@ -25,6 +25,7 @@ macro_rules! templates {
 
 templates! {
     "two-dc-mix"
+    "shared-uplinks"
     "dumbbell"
     "access-link"
     "changing-wan"

@@ -149,7 +149,7 @@ pub(crate) fn demo(arguments: &args::Demo) -> Checked<Status> {
     let demonstration = match arguments.subject {
         #[cfg(target_os = "linux")]
         args::DemoSubject::Live => unreachable!("it has real hosts: `demo_live`"),
-        args::DemoSubject::Wan => unreachable!("it is a sweep: `demo_wan`"),
+        args::DemoSubject::Wan | args::DemoSubject::Successors => unreachable!("a sweep: `demo_sweep`"),
         args::DemoSubject::TwoDcMix => TWO_DC_MIX,
         args::DemoSubject::Bcn => VICTIM,
         args::DemoSubject::Dvl => INCAST_VICTIM,

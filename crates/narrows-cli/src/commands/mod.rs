@@ -3,7 +3,7 @@
 mod compare;
 #[cfg(target_os = "linux")]
 mod demo_live;
-mod demo_wan;
+mod demo_sweep;
 mod export;
 mod import;
 mod information;
@@ -26,7 +26,7 @@ mod weakness;
 pub(crate) use compare::{compare, demo};
 #[cfg(target_os = "linux")]
 pub(crate) use demo_live::demo_live;
-pub(crate) use demo_wan::demo_wan;
+pub(crate) use demo_sweep::demo_sweep;
 pub(crate) use export::export;
 pub(crate) use import::import;
 pub(crate) use information::{check, completions, explain, list, schema};

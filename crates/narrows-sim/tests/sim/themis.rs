@@ -1,8 +1,8 @@
 //! Themis: border switches notify sources near them, and hold packets for those far away.
 
 use crate::support::{
-    ENDLESS, Run, dcqcn, dcqcn_marking, dctcp, flow, group, link, marking, network, params, rdma, signaling, trace,
-    traffic,
+    ENDLESS, Run, dcqcn, dcqcn_marking, dctcp, flow, group, link, marking, network, params, rdma, signaling,
+    trace, traffic,
 };
 use narrows_proto::rdma::Params;
 use narrows_proto::stream::Stats;
@@ -26,8 +26,7 @@ fn two(themis: Option<Themis>) -> Network {
     let fabric = Fabric::Star(Star { hosts: 6, rate, delay: Span::from_us(1) });
     let mut topology = Topology::default();
     CrossDc { datacenters: 2, fabric, fabrics: Vec::new(), wan }.build(&mut topology, "");
-    let switch =
-        SwitchConfig { marking: dcqcn_marking(), ..signaling(100_000_000, CongestionPoint::Off) };
+    let switch = SwitchConfig { marking: dcqcn_marking(), ..signaling(100_000_000, CongestionPoint::Off) };
     let mut network = network(topology, &switch);
     for (node, settings) in network.topology.nodes().iter().zip(&mut network.switches) {
         if matches!(&node.kind, NodeKind::Switch { class, .. } if class == "border") {
@@ -80,7 +79,10 @@ fn every_notification_is_a_cnp_at_a_source_and_receivers_far_away_send_none() {
     let traffic = traffic(rdma(Params::default(), dcqcn()), flows);
     let outcome = Run::new(&network, &traffic).run();
     let [cleared, notified] = all(&outcome);
-    assert_eq!(counted(&network, &outcome, "dc0/border0", "dc1/border0"), ThemisCounters { cleared, notified });
+    assert_eq!(
+        counted(&network, &outcome, "dc0/border0", "dc1/border0"),
+        ThemisCounters { cleared, notified }
+    );
     assert!(notified > 100 && cleared >= notified, "{cleared} {notified}");
     // Some find their flow over.
     let cnps = stats(&outcome, |stats| stats.cnps);

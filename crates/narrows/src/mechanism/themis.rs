@@ -1,10 +1,10 @@
 //! Themis, checked; what is counted of it.
 
 use narrows_proto::cc::{Config, Ranges};
+use narrows_sim::Network;
 use narrows_sim::mechanism::themis::{BYTES_OF_ENTRY, DOCS, Hold, Themis};
 use narrows_sim::switch::SwitchConfig;
 use narrows_sim::traffic::{Group, Transport};
-use narrows_sim::Network;
 
 use super::{Declare, Entry, Layout, Mechanism};
 use crate::counters::Of::{Mechanisms, Ports};
@@ -50,7 +50,9 @@ impl Mechanism for Home {
 
     /// Warns if nobody reacts to its notifications.
     fn warn(&self, &Layout { scenario, traffic, .. }: &Layout<'_>, checker: &mut Checker<'_>) {
-        let Some((class, _)) = scenario.switches.iter().find(|(_, switch)| switch.themis.is_some()) else { return };
+        let Some((class, _)) = scenario.switches.iter().find(|(_, switch)| switch.themis.is_some()) else {
+            return;
+        };
         if traffic.groups.iter().any(reacts) {
             return;
         }
@@ -116,7 +118,9 @@ fn is_in(plan: &Plan) -> bool {
 }
 
 fn holds(plan: &Plan) -> bool {
-    plan.network.switches.iter().flatten().any(|switch| {
-        switch.themis.as_ref().is_some_and(|themis| themis.hold.is_some())
-    })
+    plan.network
+        .switches
+        .iter()
+        .flatten()
+        .any(|switch| switch.themis.as_ref().is_some_and(|themis| themis.hold.is_some()))
 }

@@ -96,7 +96,9 @@ impl AtSwitch for Holds {
                 }
                 Pass::Through(packet)
             }
-            Kind::Data if !self.flows.is_empty() && self.near.has(packet.to()) => self.take(now, packet, from),
+            Kind::Data if !self.flows.is_empty() && self.near.has(packet.to()) => {
+                self.take(now, packet, from)
+            }
             _ => Pass::Through(packet),
         }
     }
@@ -162,8 +164,7 @@ impl Holds {
             });
         }
         let place = self.flows.binary_search_by_key(&flow, |held| held.0).unwrap_or_else(|place| {
-            let held =
-                Held { passes: Passes::new(&self.config), packets: Ring::default(), last: Time::ZERO };
+            let held = Held { passes: Passes::new(&self.config), packets: Ring::default(), last: Time::ZERO };
             self.flows.insert(place, (flow, held));
             place
         });

@@ -7,7 +7,7 @@ use super::settings::Entry;
 use super::{Near, Themis, ThemisCounters};
 use crate::host::{Way, cnp_packet};
 use crate::ids::{FlowId, HostId};
-use crate::mechanism::at_ports::{AtPorts, Outbox, PortsSite, Return, Departing};
+use crate::mechanism::at_ports::{AtPorts, Departing, Outbox, PortsSite, Return};
 use crate::packet::{CE, Kind, Packet};
 use crate::random::mix;
 use crate::record::PortCounters;
@@ -40,7 +40,11 @@ impl AtPorts for Notifier {
 
     #[inline]
     fn on_departing(&mut self, departing: &Departing, packet: Packet, shared: &Shared) -> Packet {
-        if packet.is_marked() && packet.kind() == Kind::Data { self.intercept(departing, packet, shared) } else { packet }
+        if packet.is_marked() && packet.kind() == Kind::Data {
+            self.intercept(departing, packet, shared)
+        } else {
+            packet
+        }
     }
 
     #[inline]
@@ -64,19 +68,25 @@ pub(super) fn source(flow: FlowId, shared: &Shared) -> Option<(HostId, &GroupSta
 impl Notifier {
     /// A marked data packet leaves.
     #[inline(never)]
-    fn intercept(&mut self, &Departing { now, port, from }: &Departing, packet: Packet, shared: &Shared) -> Packet {
-        let Some((source, group)) = source(packet.flow(), shared).filter(|(source, _)| self.near.has(*source))
+    fn intercept(
+        &mut self,
+        &Departing { now, port, from }: &Departing,
+        packet: Packet,
+        shared: &Shared,
+    ) -> Packet {
+        let Some((source, group)) =
+            source(packet.flow(), shared).filter(|(source, _)| self.near.has(*source))
         else {
             return packet;
         };
-        self.counters[port].cleared += 1;
+        self.counters[port].cleared += u64::from(self.config.clear);
         if self.may_notify(now, packet.flow()) {
             self.counters[port].notified += 1;
             let way = Way { flow: packet.flow(), to: source, incarnation: packet.incarnation() };
             let at = now + self.config.delay;
             self.outbox.returns.push(Return { at, from, packet: cnp_packet(way, group) });
         }
-        packet.without(CE)
+        if self.config.clear { packet.without(CE) } else { packet }
     }
 
     /// Whether a flow is notified now, which is remembered.

@@ -11,8 +11,11 @@ use crate::record::{counters, max, sum};
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Themis {
-    /// Clear marks of packets from this data center, and notify their sources; true.
+    /// Notify sources in this data center of marks; true.
     pub notify: bool,
+    /// Clear these marks; true. Left as they are, receivers send CNPs as well. So the authors of Themis model Annulus, at all switches of a
+    /// data center.
+    pub clear: bool,
     /// Time from one notification of a flow until the next; 5 us.
     pub gap: Span,
     /// Time until a notification has been made; 2 us.
@@ -25,7 +28,14 @@ pub struct Themis {
 
 impl Default for Themis {
     fn default() -> Self {
-        Self { notify: true, gap: Span::from_us(5), delay: Span::from_us(2), table: 1 << 16, hold: None }
+        Self {
+            notify: true,
+            clear: true,
+            gap: Span::from_us(5),
+            delay: Span::from_us(2),
+            table: 1 << 16,
+            hold: None,
+        }
     }
 }
 

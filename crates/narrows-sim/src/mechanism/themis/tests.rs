@@ -25,7 +25,8 @@ fn after(cnps: u64, config: &Hold) -> Vec<u32> {
 fn there_is_one_pass_more_each_time_more_cnps_than_the_threshold_were_counted() {
     // Thresholds 5, 6, 7: the 6th, 13th and 21st CNP.
     let config = Hold::default();
-    let rises = |cnps: &[u32]| (1..cnps.len()).filter(|at| cnps[*at] > cnps[at - 1]).map(|at| at + 1).collect();
+    let rises =
+        |cnps: &[u32]| (1..cnps.len()).filter(|at| cnps[*at] > cnps[at - 1]).map(|at| at + 1).collect();
     let rises: Vec<usize> = rises(&after(25, &config));
     assert_eq!(rises, [6, 13, 21]);
     assert_eq!(after(1, &config), [1]);
@@ -56,7 +57,17 @@ fn passes_halve_after_each_release_without_a_cnp() {
 
 fn packet(flow: u32, seq: u64) -> Packet {
     let (flow, to, kind) = (FlowId(flow), HostId(0), Kind::Data);
-    Packet::new(Fields { seq, flow, to, size: 1_000, incarnation: 0, kind, priority: 0, flags: 0, trailers: 0 })
+    Packet::new(Fields {
+        seq,
+        flow,
+        to,
+        size: 1_000,
+        incarnation: 0,
+        kind,
+        priority: 0,
+        flags: 0,
+        trailers: 0,
+    })
 }
 
 /// When what is held leaves, and what it is.

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use narrows_proto::units::Time;
 
 use crate::ids::HostId;
-use crate::mechanism::at_ports::{AtPorts as _, Choice, Return, Departing};
+use crate::mechanism::at_ports::{AtPorts as _, Choice, Departing, Return};
 use crate::mechanism::at_queues::Place;
 use crate::mechanism::congestion_point::CongestionPoints;
 use crate::mechanism::marking::{Leaving, Verdict};

@@ -205,8 +205,14 @@ impl QueuedPorts {
                 None => Verdict::Pass,
                 Some(queues) => queues.pass(Place { now, port: number, queue }, packet),
             };
-            if !mechanisms.send::<NEIGHBORS, O>((&leaving, verdict, from), port, parcel, idle_since, common, world)
-            {
+            if !mechanisms.send::<NEIGHBORS, O>(
+                (&leaving, verdict, from),
+                port,
+                parcel,
+                idle_since,
+                common,
+                world,
+            ) {
                 return false;
             }
         }

@@ -1,4 +1,5 @@
-//! A demonstration: congestion controls under queue management at one bottleneck, as a matrix.
+//! Demonstrations that are sweeps, as a matrix: congestion controls under queue management at one bottleneck, and the successors of the
+//! five systems.
 
 use std::path::{Path, PathBuf};
 
@@ -13,26 +14,54 @@ use super::report::{make_report, page_of_cell};
 use super::sweep::{carry_out, print};
 use crate::{Status, args, show};
 
-const SWEEP: &str = include_str!("demo_wan.toml");
+/// A sweep that is built in.
+struct BuiltIn {
+    file: &'static str,
+    text: &'static str,
+    out: &'static str,
+}
 
-/// Runs a sweep that is built in, with a page for each cell.
-pub(crate) fn demo_wan(arguments: &args::Demo) -> Checked<Status> {
+const WAN: BuiltIn =
+    BuiltIn { file: "demo-wan.toml", text: include_str!("demo_wan.toml"), out: "out/demo-wan" };
+const SUCCESSORS: BuiltIn = BuiltIn {
+    file: "demo-successors.toml",
+    text: include_str!("demo_successors.toml"),
+    out: "out/demo-successors",
+};
+
+/// The sweep of a demonstration, if it is one.
+fn built_in(subject: args::DemoSubject) -> Option<BuiltIn> {
+    match subject {
+        args::DemoSubject::Wan => Some(WAN),
+        args::DemoSubject::Successors => Some(SUCCESSORS),
+        _ => None,
+    }
+}
+
+/// Runs the sweep of a demonstration, with a page for each cell; none if it is no sweep.
+pub(crate) fn demo_sweep(arguments: &args::Demo) -> Option<Checked<Status>> {
+    built_in(arguments.subject).map(|sweep| run(&sweep, arguments))
+}
+
+fn run(sweep: &BuiltIn, arguments: &args::Demo) -> Checked<Status> {
     let request = args::Sweep {
         sweep: PathBuf::new(),
         overrides: Vec::new(),
         seeds: arguments.seeds,
-        out: arguments.out.clone().or_else(|| Some("out/demo-wan".into())),
+        out: arguments.out.clone().or_else(|| Some(sweep.out.into())),
         retries: 0,
         shard: None,
         yes: false,
         dry_run: false,
         execution: arguments.execution.clone(),
     };
-    carry_out(built_in()?, &request, show_matrix)
+    carry_out(sweep.read()?, &request, show_matrix)
 }
 
-fn built_in() -> Checked<Sweep> {
-    Sweep::of(&Document::parse("demo-wan.toml", SWEEP, "")?, Path::new("demo-wan.toml"))
+impl BuiltIn {
+    fn read(&self) -> Checked<Sweep> {
+        Sweep::of(&Document::parse(self.file, self.text, "")?, Path::new(self.file))
+    }
 }
 
 fn show_matrix(
@@ -67,7 +96,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_control_meets_each_queue() {
-        assert_eq!(built_in().unwrap().manifest().unwrap().points.len(), 20);
+    fn each_control_meets_each_queue_and_each_successor_each_place() {
+        let points = [WAN, SUCCESSORS].map(|sweep| sweep.read().unwrap().manifest().unwrap().points.len());
+        assert_eq!(points, [20, 8]);
     }
 }
