@@ -24,6 +24,7 @@ mod target;
 mod twins;
 mod viewers;
 mod weaknesses;
+mod which;
 mod words;
 
 use anyhow::Result;
@@ -65,6 +66,8 @@ enum Task {
     Fidelity,
     /// Search for weaknesses of all controls and write docs/weaknesses.md with its scenarios; resumes when restarted
     Break(weaknesses::Arguments),
+    /// Compare eleven congestion controls in ten places and write docs/guide/which-control.md; resumes when restarted
+    Which(which::Arguments),
     /// Run the commands of README.md and compare what they print
     Readme,
     /// Write the scoreboard of papers in README.md from what docs/reproductions holds
@@ -100,6 +103,7 @@ fn main() -> Result<()> {
         Task::Repro(arguments) => repro::run(&shell, &arguments),
         Task::Fidelity => fidelity::run(&shell),
         Task::Break(arguments) => weaknesses::run(&shell, &arguments),
+        Task::Which(arguments) => which::run(&shell, &arguments),
         Task::Readme => readme::run(&shell),
         Task::Scoreboard => scoreboard::run(&shell),
         Task::Guide(arguments) => guide::run(&shell, &arguments),

@@ -57,7 +57,7 @@ impl Mechanism for Home {
             return;
         }
         let message = "switches with themis send CNPs, but no traffic reacts to them";
-        let help = "it is for traffic with transport = { rdma = {} } and cc = { dcqcn = {} }";
+        let help = "it is for traffic with rdma = {} and cc = { dcqcn = {} }";
         let warning = Diagnostic::warning(Code::NobodyReacts, message).help(help);
         checker.error(&format!("switches.{class}.themis"), warning);
     }
