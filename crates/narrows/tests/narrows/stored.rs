@@ -48,6 +48,8 @@ const MAY_BE_MISSING: &[(&str, &[&str])] = &[
             "Stream.accurate_ecn",
             "Stream.peer_ecn",
             "Prague.ecn_fallback",
+            "Switch.themis",
+            "Themis.hold",
             "Switch.rack_agent",
             "Isolation.joint_stop",
             "Traffic.cc",
