@@ -19,6 +19,7 @@ mod outgoing;
 mod packets;
 mod prefetching;
 mod queue_pair;
+mod ranks;
 mod reception;
 mod senders;
 mod sending;
@@ -43,6 +44,7 @@ use self::metrics::Metrics;
 pub(crate) use self::new_flow::NewFlow;
 use self::nic::{Nic, Places};
 pub(crate) use self::outgoing::Outgoing;
+pub(crate) use self::ranks::RankAtWork;
 use self::reception::Incoming;
 pub(crate) use self::senders::Senders;
 use self::sending::Answer;
@@ -89,6 +91,7 @@ pub(crate) struct Host {
     /// Delay with which they start.
     start_delay: Span,
     generators: Vec<HostGenerator>,
+    ranks: Vec<RankAtWork>,
     /// Flows that wait for others, by number.
     waiting: Vec<Waiting>,
     connections: Ends,
@@ -123,19 +126,23 @@ pub(crate) struct HostParts {
     /// Numbers of flows that start here and wait for others, in order.
     pub(crate) waiting: Vec<u32>,
     pub(crate) generators: Vec<HostGenerator>,
+    pub(crate) ranks: Vec<RankAtWork>,
     pub(crate) mechanisms: Option<Box<HostMechanisms>>,
 }
 
 impl Host {
     pub(crate) fn new<O>(parts: HostParts, world: &World<O>) -> Self {
-        let HostParts { wire, impaired, egress, rate, starts, waiting, generators, mut mechanisms, .. } =
-            parts;
+        let HostParts { wire, impaired, egress, rate, starts, waiting, generators, ranks, .. } = parts;
+        let mut mechanisms = parts.mechanisms;
         let is_interrupted = parts.lateness.is_some_and(|late| late.interrupts.is_some());
         let restrained = mechanisms.as_mut().is_some_and(|mechanisms| mechanisms.restrains());
         let is_watched = mechanisms.as_mut().is_some_and(|mechanisms| mechanisms.watch());
         let mut agenda = Agenda::default();
         for (number, generator) in generators.iter().enumerate() {
             agenda.plan(generator.start() + parts.start_delay, Wake::Generator(number as u32));
+        }
+        for (number, rank) in (0..).zip(&ranks) {
+            agenda.plan(rank.first_wake() + parts.start_delay, Wake::Rank(number));
         }
         for (at, wake) in [
             (world.shared.measured.start, Wake::MeasureFrom),
@@ -162,6 +169,7 @@ impl Host {
             next_start: Time::NEVER,
             start_delay: parts.start_delay,
             generators,
+            ranks,
             waiting: Vec::new(),
             connections: Ends::default(),
             metrics: Metrics::default(),
@@ -182,7 +190,7 @@ impl Host {
 
     /// Flows and generators that are not over yet.
     pub(crate) fn outstanding(&self) -> u64 {
-        (self.starts.len() + self.generators.len() + self.waiting.len()) as u64
+        (self.starts.len() + self.generators.len() + self.ranks.len() + self.waiting.len()) as u64
     }
 
     /// Does everything due before `until`. Returns when the next thing is due.
@@ -370,6 +378,7 @@ impl Host {
                 self.ask(at, world, |all, at| each!(all, mechanism => mechanism.on_timer(at)));
             }
             (_, Wake::Generator(number)) => self.run_generator(now, number, world),
+            (_, Wake::Rank(number)) => self.wake_rank(now, number, world),
             (_, Wake::Report(dependent)) => self.count(now, dependent, world),
             (_, Wake::Dependent(dependent)) => self.start_dependent(now, dependent, world),
             (_, Wake::GiveUp) => self.give_up(now, world),
@@ -439,6 +448,7 @@ impl Host {
     pub(crate) fn finish<O>(&mut self, now: Time, world: &mut World<O>) -> Option<(LinkId, PortCounters)> {
         world.log.senders.extend(self.senders.outgoing.iter().flat_map(Outgoing::records));
         world.log.datagrams.extend(self.datagrams());
+        world.log.iterations.extend(self.ranks.iter().filter_map(RankAtWork::unfinished));
         let mechanisms = self.mechanisms.as_mut()?;
         Some((self.senders.nic.link(), mechanisms.finish(now, &self.senders, &mut world.log)))
     }
