@@ -265,6 +265,12 @@ fn targets(measured: &[Measurement]) -> Vec<Target> {
             AtLeast(1.9),
             "",
         ),
+        target(
+            "speed at k = 16: collective / permutation",
+            ratio("ring-k16", "permutation-k16"),
+            AtLeast(0.7),
+            "",
+        ),
         target("memory at k = 16, 1024 flows", megabytes("permutation-k16"), AtMost(150.0), " MB"),
         target("memory at k = 32, 8192 flows", megabytes("permutation-k32-1mb"), AtMost(1500.0), " MB"),
     ]

@@ -27,8 +27,6 @@ pub struct Rank {
     pub incoming: Vec<Lanes>,
     /// When it begins.
     pub start: Time,
-    /// It begins no iteration at or after this time.
-    pub until: Time,
     /// Time that it computes before each iteration.
     pub compute: Span,
     /// So many iterations, one after the other.

@@ -42,6 +42,7 @@ templates! {
     "rdma"
     "gemini"
     "rpc"
+    "training"
 }
 
 /// The template of this name.

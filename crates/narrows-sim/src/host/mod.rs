@@ -6,6 +6,7 @@ mod client;
 mod connections;
 mod dependents;
 mod external;
+mod finish;
 mod flows;
 mod generator;
 mod handover;
@@ -50,18 +51,16 @@ pub(crate) use self::senders::Senders;
 use self::sending::Answer;
 pub(crate) use self::sending::Sending;
 use self::slots::Slots;
-use self::transport::Sink;
 pub(crate) use self::transport::Source;
 use self::waiting::Waiting;
-use crate::ids::{FlowId, HostId, LinkId};
+use crate::ids::{FlowId, HostId};
 use crate::link::Egress;
 use crate::mechanism::at_host::{At, AtHost, Turn};
 use crate::mechanism::flow::{Hold, Line};
 use crate::mechanism::hosts::{BurstDelay, Lateness};
 use crate::mechanism::registry::{HostMechanisms, each};
-use crate::observe::{Observer, Reviewed};
+use crate::observe::Observer;
 use crate::packet::{NO_TRAILERS, Packet, Parcel, Trailers};
-use crate::record::{DatagramRecord, PortCounters};
 use crate::world::World;
 
 /// A host: senders, receivers, and the one link they share.
@@ -417,39 +416,5 @@ impl Host {
         } else {
             self.senders.attend(slot, world);
         }
-    }
-
-    /// Shows the observer all that is still going on.
-    pub(crate) fn review<O: Observer>(&self, world: &mut World<O>) {
-        for outgoing in self.senders.outgoing.iter() {
-            outgoing.review(&mut world.observer);
-        }
-        for record in self.datagrams() {
-            world.observer.review(Reviewed::Datagrams(&record));
-        }
-    }
-
-    /// Records of datagrams: of the sources here, then of the sinks.
-    fn datagrams(&self) -> impl Iterator<Item = DatagramRecord> {
-        let sources = self.senders.outgoing.iter().filter_map(|outgoing| {
-            let Source::Datagram(source) = &outgoing.source else { return None };
-            let (sent, dropped_at_source) = source.counts();
-            Some(DatagramRecord { flow: outgoing.of.flow, sent, dropped_at_source, ..Default::default() })
-        });
-        let sinks = self.incoming.iter().filter_map(|incoming| {
-            let Sink::Datagram { received, bytes: received_bytes, .. } = incoming.sink else { return None };
-            Some(DatagramRecord { flow: incoming.flow, received, received_bytes, ..Default::default() })
-        });
-        sources.chain(sinks)
-    }
-
-    /// Adds what is still going on to the log.
-    /// Returns what mechanisms counted for its link.
-    pub(crate) fn finish<O>(&mut self, now: Time, world: &mut World<O>) -> Option<(LinkId, PortCounters)> {
-        world.log.senders.extend(self.senders.outgoing.iter().flat_map(Outgoing::records));
-        world.log.datagrams.extend(self.datagrams());
-        world.log.iterations.extend(self.ranks.iter().filter_map(RankAtWork::unfinished));
-        let mechanisms = self.mechanisms.as_mut()?;
-        Some((self.senders.nic.link(), mechanisms.finish(now, &self.senders, &mut world.log)))
     }
 }

@@ -120,10 +120,6 @@ impl RankAtWork {
     }
 
     fn begin(&mut self, now: Time, wants: &mut Wants) {
-        if now >= self.of.until {
-            wants.over = true;
-            return;
-        }
         let tasks = Arc::clone(&self.of.tasks);
         self.missing.clear();
         self.missing.extend_from_slice(tasks.waits());

@@ -35,7 +35,7 @@ fn star(hosts: u32, a: Span) -> Network {
 
 fn traffic(parts: &[Part], group: Group, count: u32, compute: Span) -> Traffic {
     let hosts: Vec<_> = (0..parts.len() as u32).map(HostId).collect();
-    let iterations = Iterations { start: Time::ZERO, until: Time::NEVER, compute, count };
+    let iterations = Iterations { start: Time::ZERO, compute, count };
     let (ranks, flows) = lay_out(parts, &hosts, GroupId(0), FlowId(0), &iterations);
     Traffic { groups: vec![group], flows, ranks, ..Traffic::default() }
 }

@@ -128,8 +128,6 @@ fn parts(ranks: u32, mut make: impl FnMut(u32, &mut PartBuilder)) -> Vec<Part> {
 pub struct Iterations {
     /// When they begin.
     pub start: Time,
-    /// They begin none at or after this time.
-    pub until: Time,
     /// Time that they compute before each.
     pub compute: Span,
     /// Number of iterations.
@@ -185,7 +183,6 @@ pub fn lay_out(
         outgoing: part.to.iter().map(|to| connections[&(number, *to)]).collect(),
         incoming: part.from.iter().map(|from| connections[&(*from, number)]).collect(),
         start: iterations.start,
-        until: iterations.until,
         compute: iterations.compute,
         iterations: iterations.count,
     };

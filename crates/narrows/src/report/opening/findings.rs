@@ -183,6 +183,7 @@ mod tests {
             activity: Vec::new(),
             groups: Vec::new(),
             pauses: Pauses::default(),
+            collectives: Vec::new(),
             over_time: None,
             complete: true,
         };
