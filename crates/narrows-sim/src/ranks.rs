@@ -19,7 +19,7 @@ pub const MOST_LANES: u32 = 32;
 pub struct Rank {
     /// Its host.
     pub host: HostId,
-    /// What it does in each iteration. Ranks with the same tasks share them.
+    /// Its tasks in each iteration. Ranks with the same tasks share them.
     pub tasks: Arc<Tasks>,
     /// Flows to each rank it sends to.
     pub outgoing: Vec<Lanes>,
@@ -49,7 +49,7 @@ impl Lanes {
     }
 }
 
-/// What a task does.
+/// Kind of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Sends a message. It has ended when the sender knows that all of it was received.
@@ -71,7 +71,7 @@ pub enum Action {
 /// A task of a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Task {
-    /// What it does.
+    /// Its kind.
     pub action: Action,
     /// The step of the collective that it belongs to, for results.
     pub step: u32,

@@ -1,4 +1,4 @@
-//! What a host leaves behind, and shows on request.
+//! Records that a host leaves behind, or shows on request.
 
 use narrows_proto::units::Time;
 

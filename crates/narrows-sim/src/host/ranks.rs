@@ -62,7 +62,7 @@ struct Lane {
     ready: BinaryHeap<Reverse<(u64, u32)>>,
 }
 
-/// What a rank wants of its host.
+/// Requests of a rank to its host.
 #[derive(Debug, Default)]
 pub(crate) struct Wants {
     /// Messages that begin: flow, incarnation, payload.

@@ -17,7 +17,7 @@ use crate::sizes::flow_size;
 
 const COLUMNS: [&str; 6] = ["rank", "id", "does", "peer", "amount", "after"];
 
-/// What ranks do, and the bytes that they send together.
+/// Tasks of ranks, and the bytes that they send together.
 #[derive(Debug)]
 pub(super) struct ScheduleParts {
     pub(super) parts: Vec<Part>,

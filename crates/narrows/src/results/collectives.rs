@@ -100,7 +100,7 @@ pub struct StepRow {
     pub late: Span,
 }
 
-/// What is known of a run.
+/// Everything that is known of a run.
 pub(super) struct Known<'a> {
     pub(super) plan: &'a Plan,
     pub(super) flows: &'a [FlowRow],
@@ -119,11 +119,11 @@ pub(super) fn rows(known: &Known<'_>) -> (Vec<CollectiveRow>, Vec<StepRow>) {
         let ranks = &known.plan.traffic.ranks[collective.ranks.clone()];
         let messages = Messages::of(known, ranks, &group.flows);
         messages.steps(known, ranks, number, &mut steps);
-        let began = &known.iterations[iterations_of(known.iterations, &collective.ranks)];
-        all.extend((0..collective.iterations).filter_map(|iteration| {
-            let records = began.iter().filter(|record| record.iteration == iteration);
+        let mut began = known.iterations[iterations_of(known.iterations, &collective.ranks)].to_vec();
+        began.sort_unstable_by_key(|record| (record.iteration, record.rank));
+        all.extend(began.chunk_by(|a, b| a.iteration == b.iteration).filter_map(|records| {
             let row = row(known, number, collective, records)?;
-            let chain = row.end.and_then(|_| messages.chain(known.flows, ranks, iteration, row.slowest));
+            let chain = row.end.and_then(|_| messages.chain(known.flows, ranks, row.iteration, row.slowest));
             let late = chain.map(|(message, all)| late(known, &paths, ranks, &message, all));
             Some(CollectiveRow { late, ..row })
         }));
@@ -137,28 +137,29 @@ fn iterations_of(records: &[IterationRecord], ranks: &Range<usize>) -> Range<usi
     place(ranks.start)..place(ranks.end)
 }
 
-fn row<'a>(
+/// The row of an iteration, of which these are all records.
+fn row(
     known: &Known<'_>,
     group: u32,
     collective: &PlannedCollective,
-    records: impl Iterator<Item = &'a IterationRecord> + Clone,
+    records: &[IterationRecord],
 ) -> Option<CollectiveRow> {
-    let start = records.clone().map(|record| record.begun).min()?;
-    let ends = || records.clone().map(|record| record.ended);
+    let start = records.iter().map(|record| record.begun).min()?;
+    let ends = || records.iter().map(|record| record.ended);
     let ranks = collective.ranks.len();
-    let has_all = records.clone().count() == ranks && ends().all(|end| end.is_some());
+    let has_all = records.len() == ranks && ends().all(|end| end.is_some());
     let key =
         |record: &&IterationRecord| (record.ended.unwrap_or(Time::NEVER), std::cmp::Reverse(record.rank));
-    let slowest = records.clone().max_by_key(key)?.rank as usize - collective.ranks.start;
+    let slowest = records.iter().max_by_key(key)?;
     Some(CollectiveRow {
         group,
-        iteration: records.clone().next()?.iteration,
+        iteration: slowest.iteration,
         ranks: ranks as u32,
         size: collective.size,
         start,
         end: ends().max().flatten().filter(|_| has_all),
         first_end: ends().flatten().min(),
-        slowest: slowest as u32,
+        slowest: slowest.rank - collective.ranks.start as u32,
         bus_factor: collective.bus_factor,
         late: None,
         measured: known.plan.measured.contains(&start),
@@ -257,16 +258,14 @@ impl Messages {
         let mut next = self.received(iteration, rank).iter().max_by_key(|message| end(message)).copied();
         let (mut worst, mut all) = (next?, Span::ZERO);
         while let Some(message) = next {
-            all = all + late(&message);
+            all += late(&message);
             if late(&message) > late(&worst) {
                 worst = message;
             }
             let tasks = causes.of(&ranks[message.sender as usize].tasks, message.sends);
-            let before = self.received(iteration, message.sender).iter();
-            next = before
-                .filter(|before| tasks.contains(&before.receives))
-                .max_by_key(|before| end(before))
-                .copied();
+            let before = self.received(iteration, message.sender);
+            let found = |task: &u32| before.binary_search_by_key(task, |message| message.receives).ok();
+            next = tasks.iter().filter_map(found).map(|place| before[place]).max_by_key(end);
         }
         Some((worst, all))
     }
@@ -351,9 +350,11 @@ fn fullest(known: &Known<'_>, links: &[LinkId], flow: &FlowRow) -> Option<(LinkI
     let recorded = recorded.filter(|(_, of)| of.iter().any(|link| links.contains(link)));
     let backlog = match recorded.zip(known.queues) {
         Some(((interval, _), rows)) => {
+            // They are in order of time.
             let end = flow.end.unwrap_or(known.ended);
-            let during = |row: &&PortRow| row.start <= end && flow.start < row.start + interval;
-            let during = rows.iter().filter(during).filter(|row| links.contains(&row.link));
+            let from = rows.partition_point(|row| row.start + interval <= flow.start);
+            let during = rows[from..].iter().take_while(|row| row.start <= end);
+            let during = during.filter(|row| links.contains(&row.link));
             during
                 .map(|row| (row.max_backlog, row.link))
                 .max_by_key(|(backlog, link)| (*backlog, std::cmp::Reverse(*link)))

@@ -33,7 +33,7 @@ pub(super) enum What {
     Compute { ns: u64 },
 }
 
-/// What messages match by.
+/// Key by which messages match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Tag {
     /// Of a node.
@@ -62,7 +62,7 @@ struct Collective {
     parts: Vec<Part>,
 }
 
-/// What each rank does.
+/// Tasks of each rank.
 pub(super) fn ranks(files: &[RankFile], notes: &mut Vec<Note>) -> Checked<Vec<Tasks>> {
     let mut collectives = collectives(files)?;
     let mut messages = 0_u64;

@@ -74,7 +74,7 @@ pub fn convert(files: &[RankFile], star: &Star, name: &str) -> Checked<Imported>
         }
     }
     let nodes: usize = files.iter().map(RankFile::nodes).sum();
-    let read = vec![format!("{} ranks, {nodes} nodes, {} messages", files.len(), matched.len())];
+    let read = vec![format!("ranks: {}, nodes: {nodes}, messages: {}", files.len(), matched.len())];
     notes.push(Note::new("order", "what does not wait for each other runs at once; ASTRA-sim does one computation and one collective of a rank at a time"));
     Ok(schedule::scenario("Imported from Chakra.", name, files.len() as u32, star, rows, (read, notes)))
 }

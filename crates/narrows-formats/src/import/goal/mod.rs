@@ -57,7 +57,7 @@ pub fn convert(source: &Arc<Source>, star: &Star, name: &str) -> Checked<Importe
         }
     }
     let read = vec![format!(
-        "{} ranks, {} messages, {} computations",
+        "ranks: {}, messages: {}, computations: {}",
         goal.count,
         matched.len(),
         goal.operations().filter(|of| matches!(of.what, What::Compute { .. })).count()

@@ -28,7 +28,7 @@ pub struct Rank<'a> {
 /// Something that a rank does.
 #[derive(Debug)]
 pub struct Operation<'a> {
-    /// What.
+    /// Its kind.
     pub what: What,
     /// Which processor does it.
     pub cpu: u32,

@@ -44,7 +44,7 @@ impl Shape {
     }
 }
 
-/// What one rank does.
+/// The part of one rank.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Part {
     /// Its tasks.
@@ -94,7 +94,7 @@ impl PartBuilder {
         (self.tasks.len() - 1) as u32
     }
 
-    /// What the rank does. Equal tasks are shared with the ranks in `others`.
+    /// The part of the rank. Equal tasks are shared with the ranks in `others`.
     pub fn build(self, others: &[Part]) -> Part {
         let tasks = Tasks::new(&self.tasks);
         // Ranks have few roles, and neighbors often the same.
@@ -172,7 +172,7 @@ pub fn lay_out(
             let count = lanes(part.tasks.sends(to).len());
             let lanes = Lanes { first: FlowId(first.0 + flows.len() as u32), count };
             let (from, to) = (hosts[number as usize], hosts[*peer as usize]);
-            let flow = FlowSpec { from, to, group, start: Time::NEVER, size: Bytes::ZERO };
+            let flow = FlowSpec { from, to, group, start: Time::NEVER, size: Bytes::new(1) };
             flows.extend((0..count).map(|_| flow));
             connections.insert((number, *peer), lanes);
         }

@@ -2,7 +2,7 @@
 
 use super::{Part, Shape, parts};
 
-/// What goes round.
+/// Collectives that are rings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ring {
     /// Each part once around to be summed up, and once to be known to all.

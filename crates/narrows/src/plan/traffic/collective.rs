@@ -14,7 +14,7 @@ use crate::plan::schedule::{self, ScheduleParts};
 use crate::plan::{Checker, ENDLESS, PlannedCollective, select};
 use crate::scenario::{CollectiveKind, Names, Pattern};
 
-/// What is said of ranks besides their tasks.
+/// Settings of ranks besides their tasks.
 struct LaidOut {
     size: Bytes,
     bus_factor: Option<f64>,
@@ -44,7 +44,7 @@ impl Builder<'_> {
         let shape = Shape { ranks, size, chunks, compute: pattern.step_compute };
         self.enough_bytes(kind, &shape, data_centers, checker)?;
         let messages = messages(kind, &shape, data_centers);
-        self.room_for(messages.saturating_mul(iterations.into()), "collective", checker)?;
+        self.room_for_all(messages, ranks, iterations, "collective", checker)?;
         let parts = parts(kind, &shape, data_centers);
         let bus_factor = Some(kind.bus_factor(ranks.into()));
         let laid = LaidOut { size, bus_factor, compute: pattern.compute, iterations };
@@ -65,7 +65,7 @@ impl Builder<'_> {
         match self.ground.document.input(&pattern.file).and_then(read) {
             Ok(ScheduleParts { parts, sent }) => {
                 let messages = workload::messages(&parts);
-                self.room_for(messages.saturating_mul(iterations.into()), "schedule", checker)?;
+                self.room_for_all(messages, hosts.len() as u32, iterations, "schedule", checker)?;
                 let laid = LaidOut { size: sent, bus_factor: None, compute: pattern.compute, iterations };
                 Some(self.lay_out(laid, &parts, &hosts, planned))
             }
@@ -77,6 +77,18 @@ impl Builder<'_> {
                 None
             }
         }
+    }
+
+    /// Refuses more messages than there is room for, or iterations of ranks, each of which leaves a record.
+    fn room_for_all(
+        &self,
+        messages: u64,
+        ranks: u32,
+        iterations: u32,
+        key: &str,
+        checker: &mut Checker<'_>,
+    ) -> Option<()> {
+        self.room_for(messages.max(ranks.into()).saturating_mul(iterations.into()), key, checker)
     }
 
     fn lay_out(
