@@ -9,10 +9,10 @@ use narrows_proto::units::{BitRate, Bytes, Span, Time};
 use narrows_sim::topology::{CrossDc, Fabric, Star, Topology, Wan};
 use narrows_sim::traffic::{Group, Traffic};
 use narrows_sim::workload::collectives::{
-    Iterations, Part, Ring, Shape, all_to_all, all_to_all_in_rounds, halving_doubling,
+    Iterations, Part, PartBuilder, Ring, Shape, all_to_all, all_to_all_in_rounds, halving_doubling,
     hierarchical_all_reduce, lay_out, pipeline, ring, tree_all_reduce,
 };
-use narrows_sim::{Execution, FlowId, GroupId, HostId, Network, Outcome, Simulation, Stop};
+use narrows_sim::{Execution, FlowId, GroupId, HostId, Network, Outcome, Purpose, Simulation, Stop, Stream};
 
 use crate::support::{at, deep, group, network, params, rdma, unlimited};
 
@@ -221,4 +221,45 @@ fn more_messages_than_lanes_arrive_in_order() {
     );
     assert_eq!(outcome.flows.len(), 2 * 3 * 4 * 40);
     assert!(outcome.iterations.iter().all(|record| record.ended.is_some()));
+}
+
+/// Messages between three ranks, each after some tasks of its sender that come before it.
+fn drawn(seed: u64) -> Vec<Part> {
+    let mut random = Stream::new(seed, Purpose::Workload, 0);
+    let mut builders: [PartBuilder; 3] = Default::default();
+    let mut counts = [0_u32; 3];
+    for step in 0..300 {
+        let from = random.below(3) as usize;
+        let to = (from + 1 + random.below(2) as usize) % 3;
+        let mut after: Vec<_> =
+            (0..random.below(3)).map(|_| random.below(counts[from].max(1).into()) as u32).collect();
+        after.retain(|task| *task < counts[from]);
+        after.sort_unstable();
+        after.dedup();
+        let size = Bytes::new(1 + random.below(20_000));
+        builders[from].send(step, to as u32, size, &after);
+        counts[from] += 1;
+        builders[to].receive(step, from as u32, &[]);
+        counts[to] += 1;
+    }
+    let mut parts = Vec::new();
+    for builder in builders {
+        let part = builder.build(&parts);
+        parts.push(part);
+    }
+    parts
+}
+
+#[test]
+fn whatever_can_be_done_in_order_ends() {
+    for seed in 0..20 {
+        let parts = drawn(seed);
+        for group in [rdma(rdma_params(), unlimited()), group(params(), unlimited())] {
+            let traffic = traffic(&parts, group, 2, Span::from_us(seed));
+            let outcome = run_with(&star(3, A), &traffic, Execution::default());
+            assert_eq!(outcome.flows.len(), 600, "seed {seed}");
+            assert!(outcome.iterations.iter().all(|record| record.ended.is_some()), "seed {seed}");
+            assert_eq!(outcome.iterations.len(), 6, "seed {seed}");
+        }
+    }
 }

@@ -48,7 +48,7 @@ impl Builder<'_> {
         let parts = parts(kind, &shape, data_centers);
         let bus_factor = Some(kind.bus_factor(ranks.into()));
         let laid = LaidOut { size, bus_factor, compute: pattern.compute, iterations };
-        Some(self.lay_out(laid, &parts, &hosts, planned))
+        Some(self.lay_out(&laid, &parts, &hosts, planned))
     }
 
     pub(super) fn schedule(
@@ -67,7 +67,7 @@ impl Builder<'_> {
                 let messages = workload::messages(&parts);
                 self.room_for_all(messages, hosts.len() as u32, iterations, "schedule", checker)?;
                 let laid = LaidOut { size: sent, bus_factor: None, compute: pattern.compute, iterations };
-                Some(self.lay_out(laid, &parts, &hosts, planned))
+                Some(self.lay_out(&laid, &parts, &hosts, planned))
             }
             Err(rejection) => {
                 rejection
@@ -93,12 +93,12 @@ impl Builder<'_> {
 
     fn lay_out(
         &mut self,
-        of: LaidOut,
+        of: &LaidOut,
         parts: &[Part],
         hosts: &[HostId],
         planned: &mut PlannedTraffic,
     ) -> Vec<FlowSpec> {
-        let LaidOut { size, bus_factor, compute, iterations } = of;
+        let LaidOut { size, bus_factor, compute, iterations } = *of;
         let first = FlowId::from(planned.traffic.flows.len());
         let times = Iterations { start: self.start, compute, count: iterations };
         let (ranks, flows) = workload::lay_out(parts, hosts, self.id, first, &times);
