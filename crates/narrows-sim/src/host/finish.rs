@@ -2,8 +2,9 @@
 
 use narrows_proto::units::Time;
 
+use super::rank::RankAtWork;
 use super::transport::{Sink, Source};
-use super::{Host, Outgoing, RankAtWork};
+use super::{Host, Outgoing};
 use crate::ids::LinkId;
 use crate::observe::{Observer, Reviewed};
 use crate::record::{DatagramRecord, PortCounters};
