@@ -5,6 +5,8 @@
 //! some changes to them.
 
 mod checks;
+pub mod import_chakra;
+pub mod import_goal;
 pub mod import_hpcc;
 pub mod import_htsim;
 pub mod mutate;

@@ -29,7 +29,9 @@ struct Target {
     changes: u32,
 }
 
-const TARGETS: [Target; 10] = [
+const TARGETS: [Target; 12] = [
+    Target { name: "import_chakra", seeds: &[], longest: 2048, changes: 4 },
+    Target { name: "import_goal", seeds: &[], longest: 2048, changes: 4 },
     Target { name: "import_hpcc", seeds: &[], longest: 2048, changes: 4 },
     Target { name: "import_htsim", seeds: &[], longest: 2048, changes: 4 },
     Target { name: "paper", seeds: &[], longest: 28_672, changes: 2 },

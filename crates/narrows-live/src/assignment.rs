@@ -101,6 +101,7 @@ impl Assignment {
         let is_real = |group: usize| self.controls[group].is_some();
         traffic.rpcs.retain(|rpc| !is_real(plan.traffic.flows[rpc.first.index()].group.index()));
         let groups: Vec<_> = traffic.flows.iter().map(|spec| spec.group.index()).collect();
+        traffic.ranks.retain(|rank| !rank.outgoing.iter().any(|lanes| is_real(groups[lanes.first.index()])));
         traffic.dependents.retain(|dependent| !is_real(groups[dependent.flow.index()]));
         traffic
             .generators
@@ -302,6 +303,15 @@ fn check_patterns(plan: &Plan, controls: &[Option<String>], errors: &mut Vec<Dia
     let crosses = |dependent: &&Dependent| {
         dependent.after.iter().any(|(flow, _)| is_real(*flow) != is_real(dependent.flow))
     };
+    let real = plan
+        .groups
+        .iter()
+        .zip(controls)
+        .find(|(group, control)| group.collective.is_some() && control.is_some());
+    if let Some((group, _)) = real {
+        let message = format!("traffic.{} is a collective, whose ranks are simulated", group.name);
+        errors.push(Diagnostic::error(Code::NotLive, message).help("simulate it (--simulate)"));
+    }
     if let Some(Dependent { flow, .. }) = plan.traffic.dependents.iter().find(crosses) {
         let name = &plan.groups[flows[flow.index()].group.index()].name;
         let message = format!(

@@ -13,7 +13,7 @@ pub(crate) enum Choice {
     Ecmp {
         salt: u64,
     },
-    /// The same; messages of a queue pair take the path of the one that `flows` names in their place.
+    /// The same; messages of a queue pair, or of one rank to another, take the path of the one that `flows` names in their place.
     EcmpOfPairs {
         salt: u64,
         flows: Arc<[FlowId]>,
@@ -48,9 +48,13 @@ impl Choice {
     }
 }
 
-/// By flow: the first one of its queue pair, or itself. None if there are no queue pairs.
+/// By flow: the first one of its queue pair, or of its ranks, or itself. None if there are no queue pairs and ranks.
 pub(crate) fn first_of_pairs(traffic: &Traffic) -> Option<Arc<[FlowId]>> {
-    let pairs: Vec<_> = traffic.groups.iter().map(|group| group.transport.has_queue_pairs()).collect();
+    let mut pairs: Vec<_> = traffic.groups.iter().map(|group| group.transport.has_queue_pairs()).collect();
+    // Messages of one rank to another share a connection.
+    for lanes in traffic.ranks.iter().flat_map(|rank| &rank.outgoing) {
+        pairs[traffic.flows[lanes.first.index()].group.index()] = true;
+    }
     if !pairs.contains(&true) {
         return None;
     }

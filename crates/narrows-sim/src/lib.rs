@@ -63,6 +63,7 @@ mod packet;
 pub mod path;
 mod prefetch;
 mod random;
+mod ranks;
 mod record;
 mod ring;
 mod routing;

@@ -8,6 +8,7 @@ use narrows_proto::{annulus, cc, datagram, rdma, stream};
 
 use crate::ids::{FlowId, GroupId, HostId};
 use crate::random::Stream;
+pub use crate::ranks::{Action, IterationRecord, Lanes, MOST_LANES, Rank, Task, Tasks};
 use crate::workload::Sizes;
 
 /// All traffic of a run.
@@ -23,6 +24,8 @@ pub struct Traffic {
     pub rpcs: Vec<Rpc>,
     /// Flows that wait for others.
     pub dependents: Vec<Dependent>,
+    /// Hosts that compute, send and receive in an order of their own, over flows of their own.
+    pub ranks: Vec<Rank>,
     /// The time in which [`FlowRecord::delivered_measured`](crate::FlowRecord::delivered_measured) and
     /// [`PortCounters::measured_bytes`](crate::PortCounters::measured_bytes) count.
     pub measured: Range<Time>,
@@ -38,6 +41,7 @@ impl Default for Traffic {
             generators: Vec::new(),
             rpcs: Vec::new(),
             dependents: Vec::new(),
+            ranks: Vec::new(),
             measured: Time::ZERO..Time::NEVER,
             sampled: Vec::new(),
         }
@@ -181,7 +185,7 @@ pub struct FlowSpec {
     pub to: HostId,
     /// Whose settings apply.
     pub group: GroupId,
-    /// When it starts; [`Time::NEVER`] if a generator starts it, the end of the request it answers, or flows it waits for.
+    /// When it starts; [`Time::NEVER`] if a generator or a rank starts it, the end of the request it answers, or flows it waits for.
     pub start: Time,
     /// Payload; not used if a generator starts it.
     pub size: Bytes,

@@ -6,6 +6,9 @@
   /** Cells in which ports were paused, and how many of these ports are listed. */
   const paused = data.cells.filter(({ pauses }) => pauses.ports.length);
   const PORTS = 20;
+  /** Cells with collectives, and how many of their iterations are listed. */
+  const collective = data.cells.filter(({ collectives }) => collectives.length);
+  const ITERATIONS = 20;
 
   const seedsOf = ({ seeds }) => {
     const inRow = seeds.every((seed, index) => index === 0 || seed === seeds[index - 1] + 1);
@@ -15,7 +18,7 @@
 
   const header = () => {
     const seeds = [...new Set(data.cells.map(seedsOf))];
-    const places = [...(data.opening ? ["At a glance"] : []), "Summary", "Activity", ...(paused.length ? ["Pauses"] : []), "Completion times", "Over time", "The tail", "Scenario"];
+    const places = [...(data.opening ? ["At a glance"] : []), "Summary", "Activity", ...(paused.length ? ["Pauses"] : []), ...(collective.length ? ["Collectives"] : []), "Completion times", "Over time", "The tail", "Scenario"];
     const link = (name) => element("li", {}, element("a", { href: `#${name.toLowerCase().replaceAll(" ", "-")}` }, name));
     report.append(
       element("h1", {}, data.title),
@@ -107,6 +110,27 @@
       report.append(tableBlock(caption, cards(element("table", { class: "dense" }, element("caption", {}, caption),
         element("thead", {}, element("tr", {}, ...heads.map((text) => element("th", {}, text)))), element("tbody", {}, ...rows)))));
     }
+  };
+
+  /** Iterations of collectives: how long, which rank was the last, and which message and queue cost it most time. */
+  const collectives = () => {
+    if (!collective.length) return;
+    section("Collectives");
+    for (const { name, seeds, collectives: rows } of collective) {
+      const title = [several && name, seeds.length > 1 && `seed ${seeds[0]}`].filter(Boolean).join(", ");
+      const ms = (ps) => (ps === null ? "–" : number(ps / 1e9));
+      const heads = ["", "iteration", "time, ms", "bus bandwidth, Gb/s", "first rank before the last, ms", "slowest rank", "its latest message", "step", "late by, ms", "all before it, ms", "fullest port of its path", "held up to"];
+      const shown = [...rows].sort((a, b) => (b.time_ps ?? Infinity) - (a.time_ps ?? Infinity)).slice(0, ITERATIONS);
+      const body = shown.map((row) => element("tr", {}, ...[
+        row.group, row.iteration, row.time_ps === null ? "unfinished" : ms(row.time_ps), row.bus_bps === null ? "–" : number(row.bus_bps / 1e9), ms(row.spread_ps),
+        `${row.slowest_rank} (${row.slowest_host})`, row.late_src ? `${row.late_src} → ${row.late_dst}` : "–", row.late_step ?? "–", ms(row.late_ps), ms(row.all_late_ps),
+        row.late_port ? `${row.late_port} → ${row.late_port_to}` : "–", row.late_backlog_bytes === null ? "–" : kB(row.late_backlog_bytes),
+      ].map((text) => element("td", {}, `${text}`))));
+      const caption = `${title ? `${title}: ` : ""}${rows.length > ITERATIONS ? `the ${ITERATIONS} slowest iterations of ${rows.length}` : "iterations, the slowest first"}`;
+      report.append(tableBlock(caption, cards(element("table", { class: "dense" }, element("caption", {}, caption),
+        element("thead", {}, element("tr", {}, ...heads.map((text) => element("th", {}, text)))), element("tbody", {}, ...body)))));
+    }
+    report.append(element("p", { class: "soft" }, "The latest message: of those that led to the last one that the slowest rank received, each of which was waited for, the one that took longest beyond its time on the empty network; before it, all of them together. The port is the one of its path where most waited: while it was under way if queues of its path were recorded, otherwise in the whole run."));
   };
 
   const times = () => {
@@ -203,6 +227,7 @@
   summary();
   activity();
   pauses();
+  collectives();
   times();
   const drawn = time();
   scenarios();

@@ -43,6 +43,7 @@ templates! {
     "rdma"
     "gemini"
     "rpc"
+    "training"
 }
 
 /// The template of this name.

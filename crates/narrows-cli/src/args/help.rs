@@ -21,6 +21,8 @@ const GROUPS: &[(&str, &[Examples])] = &[
                 &[
                     "narrows import hpcc --config config.txt --out mine.toml",
                     "narrows import htsim --matrix perm.cm --linkspeed 100Gbps",
+                    "narrows import goal --goal allreduce.goal",
+                    "narrows import chakra --traces traces/step",
                 ],
             ),
             (

@@ -13,6 +13,10 @@ pub(crate) enum Import {
     Hpcc(ImportHpcc),
     /// htsim: a connection matrix, on a topology or a fat tree
     Htsim(ImportHtsim),
+    /// GOAL, the schedules of LogGOPSim and ATLAHS, as text
+    Goal(ImportGoal),
+    /// Chakra execution traces, a file for each rank
+    Chakra(ImportChakra),
 }
 
 #[derive(Debug, Args)]
@@ -73,6 +77,42 @@ pub(crate) struct ImportHtsim {
     pub(crate) end: Option<Span>,
     #[command(flatten)]
     pub(crate) output: ImportOutput,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ImportGoal {
+    /// The schedule (.goal)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) goal: PathBuf,
+    #[command(flatten)]
+    pub(crate) star: ImportStar,
+    #[command(flatten)]
+    pub(crate) output: ImportOutput,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ImportChakra {
+    /// Name of the traces up to their rank: PREFIX.0.et, PREFIX.1.et and so on; also packed by gzip
+    #[arg(long, value_name = "PREFIX")]
+    pub(crate) traces: PathBuf,
+    #[command(flatten)]
+    pub(crate) star: ImportStar,
+    #[command(flatten)]
+    pub(crate) output: ImportOutput,
+}
+
+/// The network of schedules: a host for each rank at one switch.
+#[derive(Debug, Args)]
+pub(crate) struct ImportStar {
+    /// Rate of the links of hosts, with its unit [default: 100Gbps]
+    #[arg(long, value_name = "RATE")]
+    pub(crate) linkspeed: Option<BitRate>,
+    /// Delay of these links, with its unit [default: 1us]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) hop_latency: Option<Span>,
+    /// When the run ends, with its unit [default: 10s]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) end: Option<Span>,
 }
 
 /// Where a scenario goes that was imported.

@@ -17,7 +17,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::ArgValueCandidates;
 
 pub(crate) use complete::{Shell, VARIABLE as COMPLETION_VARIABLE};
-pub(crate) use import::{BufferUnit, Import, ImportOutput};
+pub(crate) use import::{BufferUnit, Import, ImportOutput, ImportStar};
 #[cfg(target_os = "linux")]
 pub(crate) use live::{Kernel, Live, Twin};
 pub(crate) use repro::{Repro, ReproTask};

@@ -4,7 +4,7 @@ use narrows::diagnostic::{Checked, Code, Diagnostic};
 use narrows::document::Document;
 use narrows::plan::Plan;
 use narrows::results::{Staged, cannot_write};
-use narrows_formats::import::{Imported, hpcc, htsim};
+use narrows_formats::import::{Imported, Star, chakra, goal, hpcc, htsim};
 
 use super::show_warnings;
 use crate::args::{self, ImportOutput};
@@ -42,6 +42,23 @@ pub(crate) fn import(arguments: &args::Import) -> Checked<Status> {
                 htsim::Inputs { matrix: from.matrix.clone(), topology: from.topology.clone(), settings };
             write(&htsim::import(&inputs, &name(&from.output.out))?, &from.output)
         }
+        args::Import::Goal(from) => {
+            let imported = goal::import(&from.goal, &star(&from.star), &name(&from.output.out))?;
+            write(&imported, &from.output)
+        }
+        args::Import::Chakra(from) => {
+            let imported = chakra::import(&from.traces, &star(&from.star), &name(&from.output.out))?;
+            write(&imported, &from.output)
+        }
+    }
+}
+
+fn star(from: &args::ImportStar) -> Star {
+    let usual = Star::default();
+    Star {
+        rate: from.linkspeed.unwrap_or(usual.rate),
+        delay: from.hop_latency.unwrap_or(usual.delay),
+        end: from.end.unwrap_or(usual.end),
     }
 }
 

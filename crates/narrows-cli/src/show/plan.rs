@@ -2,7 +2,8 @@
 
 use narrows::numbers::{grouped, number};
 use narrows::plan::{
-    Expected, Facts, LoadOf, Oversubscription, PathFacts, Plan, PlannedGroup, PlannedPairing, StopFacts,
+    Expected, Facts, LoadOf, Oversubscription, PathFacts, Plan, PlannedCollective, PlannedGroup,
+    PlannedPairing, StopFacts,
 };
 use narrows_proto::cc::Config;
 use narrows_proto::units::{BitRate, Bytes, Span};
@@ -137,6 +138,13 @@ fn describe(group: &PlannedGroup) -> String {
         let expected = |expected: Expected| (expected.flows / f64::from(expected.per_arrival)).round() as i64;
         let rpcs = group.expected.map_or(rpcs.len() as i64, expected);
         parts.push(format!("{about}{} {}", grouped(rpcs), if rpcs == 1 { "RPC" } else { "RPCs" }));
+    }
+    if let Some(collective) = &group.collective {
+        let PlannedCollective { ranks, steps, messages, iterations, .. } = collective;
+        parts.push(format!("{} ranks", grouped(ranks.len() as i64)));
+        parts.push(format!("{} steps", grouped(i64::from(*steps))));
+        parts.push(format!("{} messages × {iterations}", grouped(*messages as i64)));
+        return parts.join(" · ");
     }
     let flows = group.expected_flows().round() as i64;
     parts.push(if flows == 1 { "1 flow".to_owned() } else { format!("{about}{} flows", grouped(flows)) });

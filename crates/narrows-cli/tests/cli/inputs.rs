@@ -76,6 +76,16 @@ fn files_of_htsim_become_scenarios_or_are_refused() {
 }
 
 #[test]
+fn goal_schedules_become_scenarios_or_are_refused() {
+    feed(&["fuzz/seeds/import_goal"], texts(targets::import_goal::check), bytes_changed);
+}
+
+#[test]
+fn chakra_traces_become_scenarios_or_are_refused() {
+    feed(&["fuzz/seeds/import_chakra"], targets::import_chakra::check, bytes_changed);
+}
+
+#[test]
 fn papers_are_taken_or_refused() {
     feed(&["fuzz/seeds/paper"], texts(|text| _ = targets::paper::check(text)), settings_changed);
 }

@@ -3,9 +3,12 @@
 //! An importer reads text and returns text: a scenario, the traces beside it, and what it could not express. It accepts what the
 //! programs accept that the files are written for. Numbers that a file announces are never used to reserve memory.
 
+pub mod chakra;
+pub mod goal;
 pub mod hpcc;
 pub mod htsim;
 mod scenario;
+mod schedule;
 mod words;
 
 use std::path::Path;
@@ -15,6 +18,7 @@ use narrows::diagnostic::{Checked, Source};
 use narrows::input_file;
 
 pub use self::scenario::plain_name;
+pub use self::schedule::Star;
 pub use self::words::Ignored;
 
 /// Result of an import.

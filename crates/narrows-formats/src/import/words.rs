@@ -17,6 +17,11 @@ pub(super) struct Word<'a> {
 }
 
 impl<'a> Word<'a> {
+    /// The word `text` of `source`.
+    pub(super) fn of(source: &'a Arc<Source>, text: &'a str) -> Self {
+        Self { source, text }
+    }
+
     pub(super) fn place(self) -> Place {
         let start = self.text.as_ptr() as usize - self.source.text.as_ptr() as usize;
         Place { source: Arc::clone(self.source), span: start..start + self.text.len() }

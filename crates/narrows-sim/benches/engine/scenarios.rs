@@ -14,10 +14,11 @@ use narrows_sim::switch::{
 };
 use narrows_sim::topology::{CrossDc, Dumbbell, Fabric, FatTree, LeafSpine, NodeKind, Topology, Wan, Wire};
 use narrows_sim::traffic::{FlowSpec, Group, NearSource, Traffic, Transport};
+use narrows_sim::workload::collectives::{Iterations, Ring, Shape, lay_out, ring};
 use narrows_sim::workload::{self, Pairs, Partner, Sizes};
 use narrows_sim::{
-    GroupId, HostId, Hosts, LimiterScope, Network, Purpose, Reaction, ReactionPlace, RealHosts, Routing,
-    Stop, Stream,
+    FlowId, GroupId, HostId, Hosts, LimiterScope, Network, Purpose, Reaction, ReactionPlace, RealHosts,
+    Routing, Stop, Stream,
 };
 
 /// Of everything random.
@@ -58,6 +59,7 @@ pub(crate) const ALL: &[Scenario] = &[
     scenario("two-dc-websearch-2-threads", 2, two_data_centers),
     scenario("permutation-k16", 1, || permutation(16, TWO_MB, PortKind::Plain)),
     scenario("permutation-k16-2-threads", 2, || permutation(16, TWO_MB, PortKind::Plain)),
+    scenario("ring-k16", 1, ring_of_hosts),
     // The same flows on a small and a large tree, to compare the cost of a packet-hop.
     scenario("permutation-k8-1mb", 1, || permutation(8, ONE_MB, PortKind::Plain)),
     scenario("permutation-k32-1mb", 1, || permutation(32, ONE_MB, PortKind::Plain)),
@@ -104,6 +106,26 @@ fn permutation(k: u32, size: Bytes, ports: PortKind) -> Job {
     let flows = partners(&topology).into_iter().enumerate().map(flow).collect();
     let traffic = Traffic { groups: vec![dctcp(0, 10), dctcp(1, 10)], flows, ..Traffic::default() };
     Job::Engine { network: network(topology, ports), traffic, stop: drained() }
+}
+
+/// The first millisecond of a ring all-reduce of 100 MB over the 1024 hosts of a fat tree: 2046 messages of each in all, on connections that
+/// are kept, under DCTCP. Ranks are dealt out over pods, so that packets cross six links, as those of the permutation.
+fn ring_of_hosts() -> Job {
+    let topology = fat_tree(16);
+    let all = all_hosts(&topology);
+    let pod = all.len() / 16;
+    let hosts: Vec<_> = (0..all.len()).map(|rank| all[rank % 16 * pod + rank / 16]).collect();
+    let shape = Shape { ranks: hosts.len() as u32, size: ONE_MB * 100, chunks: 1, compute: Span::ZERO };
+    let parts = ring(Ring::AllReduce, &shape);
+    let iterations = Iterations { start: Time::ZERO, compute: Span::ZERO, count: 1 };
+    let (ranks, flows) = lay_out(&parts, &hosts, GroupId(0), FlowId(0), &iterations);
+    let mut group = dctcp(0, 10);
+    if let Transport::Stream { params, .. } = &mut group.transport {
+        (params.keep_connections, params.handshake) = (true, false);
+    }
+    let traffic = Traffic { groups: vec![group], flows, ranks, ..Traffic::default() };
+    let stop = Stop { at: Time::ZERO + Span::from_ms(1), when_drained: false };
+    Job::Engine { network: network(topology, PortKind::Plain), traffic, stop }
 }
 
 /// Offloads of network cards.

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use narrows_proto::telemetry::MOST_RATES;
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 
-use super::by_host::{answers, generators_by_host, starts_by_host, waiting_by_host};
+use super::by_host::{
+    answers, generators_by_host, ranks_by_host, receiving_ranks, starts_by_host, waiting_by_host,
+};
 use super::changes::Changes;
 use super::look_ahead::{Distances, LookAhead};
 use super::measured::Measured;
@@ -15,7 +17,7 @@ use super::places::places;
 use super::shard::{Node, Shard};
 use crate::choice::first_of_pairs;
 use crate::followers::Followers;
-use crate::host::{Host, HostGenerator, HostParts};
+use crate::host::{Host, HostGenerator, HostParts, RankAtWork};
 use crate::ids::{FlowId, HostId, LinkId, NodeId};
 use crate::link::{Egress, Impairment, Outage, Target, Wires};
 use crate::mechanism::at_host::Site;
@@ -43,6 +45,7 @@ fn shared(network: &Network, traffic: &Traffic, layout: &Layout<'_>, threads: us
         flows: traffic.flows.clone(),
         answers: answers(traffic),
         followers: Followers::new(network, traffic, layout.seed, layout.place_of_hosts(threads)),
+        receiving_ranks: receiving_ranks(network, traffic),
         measured: traffic.measured.clone(),
         sampled: traffic.sampled.clone(),
         flights: flights(network),
@@ -81,6 +84,7 @@ pub(super) fn shards<O: Observer>(
     let mut flow_starts = starts_by_host(network, traffic);
     let mut waiting = waiting_by_host(network, traffic);
     let mut generators = generators_by_host(network, traffic, seed);
+    let mut ranks = ranks_by_host(network, traffic);
     let changing = ChangingRoutes::new(network).map(Box::new);
     let shards = (0..threads as u32)
         .map(|shard| {
@@ -105,8 +109,9 @@ pub(super) fn shards<O: Observer>(
                     Some(host) => {
                         let starts = std::mem::take(&mut flow_starts[host.index()]);
                         let generators = std::mem::take(&mut generators[host.index()]);
+                        let ranks = std::mem::take(&mut ranks[host.index()]);
                         let waiting = std::mem::take(&mut waiting[host.index()]);
-                        let host = layout.host(node, (starts, waiting), generators, &world);
+                        let host = layout.host(node, (starts, waiting), (generators, ranks), &world);
                         if host.first_due() < Time::NEVER {
                             world.calendar.schedule(number, host.first_due());
                         }
@@ -323,7 +328,7 @@ impl<'a> Layout<'a> {
         &self,
         node: NodeId,
         (starts, waiting): (Vec<FlowId>, Vec<u32>),
-        generators: Vec<HostGenerator>,
+        (generators, ranks): (Vec<HostGenerator>, Vec<RankAtWork>),
         world: &World<O>,
     ) -> Host {
         let ports = &self.ports[node.index()];
@@ -359,6 +364,7 @@ impl<'a> Layout<'a> {
             starts,
             waiting,
             generators,
+            ranks,
             mechanisms,
         };
         Host::new(parts, world)

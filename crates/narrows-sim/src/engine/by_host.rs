@@ -1,10 +1,10 @@
 //! Traffic by the host that it begins at, and by the flow that it answers.
 
-use crate::host::HostGenerator;
+use crate::host::{HostGenerator, RankAtWork};
 use crate::ids::{FlowId, HostId};
 use crate::network::Network;
 use crate::traffic::{GeneratorKind, Rpc, Traffic};
-use crate::world::NO_FLOW;
+use crate::world::{NO_FLOW, NO_RANK};
 use narrows_proto::units::Time;
 
 pub(super) fn starts_by_host(network: &Network, traffic: &Traffic) -> Vec<Vec<FlowId>> {
@@ -48,4 +48,27 @@ pub(super) fn generators_by_host(network: &Network, traffic: &Traffic, seed: u64
         generators[host.index()].push(HostGenerator::new(generator.clone(), seed, number as u64));
     }
     generators
+}
+
+pub(super) fn ranks_by_host(network: &Network, traffic: &Traffic) -> Vec<Vec<RankAtWork>> {
+    let mut ranks: Vec<Vec<_>> = network.topology.hosts().iter().map(|_| Vec::new()).collect();
+    for (number, rank) in (0..).zip(&traffic.ranks) {
+        ranks[rank.host.index()].push(RankAtWork::new(number, rank.clone()));
+    }
+    ranks
+}
+
+/// By flow: the rank that receives it. Empty if there are no ranks.
+pub(super) fn receiving_ranks(network: &Network, traffic: &Traffic) -> Vec<(u32, u32)> {
+    let flows = if traffic.ranks.is_empty() { 0 } else { traffic.flows.len() };
+    let mut receiving = vec![NO_RANK; flows];
+    let mut next = vec![0; network.topology.hosts().len()];
+    for rank in &traffic.ranks {
+        for (from, lanes) in (0..).zip(&rank.incoming) {
+            let flows = lanes.first.index()..lanes.first.index() + lanes.count as usize;
+            receiving[flows].fill((next[rank.host.index()], from));
+        }
+        next[rank.host.index()] += 1;
+    }
+    receiving
 }

@@ -4,6 +4,7 @@ use narrows_proto::units::Time;
 
 use crate::ids::FlowId;
 use crate::mechanism::Records;
+use crate::ranks::IterationRecord;
 use crate::record::{DatagramRecord, DropCause, FlowRecord, PortCounters, Sampled};
 
 /// Outcome of a run.
@@ -17,6 +18,8 @@ pub struct Outcome<O> {
     pub mechanisms: Records,
     /// Payload that the flows under way had delivered at the moments of [`Traffic::sampled`](crate::traffic::Traffic::sampled).
     pub sampled: Sampled,
+    /// Iterations of ranks that began, by rank and number.
+    pub iterations: Vec<IterationRecord>,
     /// By link.
     pub ports: Vec<PortCounters>,
     /// Packets that had nowhere to go, by cause; they belong to no link.

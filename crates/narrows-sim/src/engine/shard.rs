@@ -206,6 +206,7 @@ impl<O: Observer> Shard<O> {
         outcome.datagrams.append(&mut world.log.datagrams);
         outcome.mechanisms.add(&world.log.mechanisms);
         outcome.sampled.merge(&world.log.sampled);
+        outcome.iterations.append(&mut world.log.iterations);
         debug_assert!(world.outboxes.iter().all(|outbox| outbox.head == Time::NEVER));
     }
 }
@@ -222,6 +223,7 @@ pub(super) fn finish<O: Observer>(
         datagrams: Vec::new(),
         mechanisms: Records::default(),
         sampled: Sampled::default(),
+        iterations: Vec::new(),
         ports: vec![PortCounters::default(); links],
         no_route: PortCounters::default(),
         observers: Vec::new(),
@@ -240,6 +242,7 @@ pub(super) fn finish<O: Observer>(
         outcome.observers.push(shard.world.observer);
     }
     outcome.flows.sort_unstable_by_key(|flow| (flow.flow, flow.incarnation));
+    outcome.iterations.sort_unstable();
     outcome.datagrams = merge_datagrams(outcome.datagrams);
     enter_completions(&mut outcome.flows, completions);
     if cfg!(debug_assertions) {

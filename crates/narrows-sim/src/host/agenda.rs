@@ -11,6 +11,8 @@ pub(crate) enum Wake {
     Receiver(u32),
     /// Let this generator go on.
     Generator(u32),
+    /// Let this rank go on.
+    Rank(u32),
     /// Let mechanisms do what is due.
     Mechanisms,
     /// The measured time begins.
@@ -206,6 +208,7 @@ impl Entry {
             Wake::Interrupt => (10, 0),
             Wake::Message => (11, 0),
             Wake::Sample(number) => (12, number),
+            Wake::Rank(number) => (13, number),
         };
         Self(u128::from(at.as_ps()) << 64 | kind << 32 | u128::from(number))
     }
@@ -231,7 +234,8 @@ impl Entry {
             9 => Wake::Outside,
             10 => Wake::Interrupt,
             11 => Wake::Message,
-            _ => Wake::Sample(number),
+            12 => Wake::Sample(number),
+            _ => Wake::Rank(number),
         }
     }
 }

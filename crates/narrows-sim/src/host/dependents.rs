@@ -81,7 +81,7 @@ impl Host {
         world.log.outstanding -= 1; // `start` counts it
         let flow = world.shared.followers.dependents[number as usize].flow;
         let size = world.shared.flows[flow.index()].size;
-        self.start(now, &NewFlow { flow, incarnation: 0, size, start: now, generator: None }, world);
+        self.start(now, &NewFlow { flow, incarnation: 0, size, start: now, starter: None }, world);
     }
 
     /// Those who may start no more wait no longer.

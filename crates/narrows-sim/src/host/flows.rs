@@ -4,7 +4,7 @@ use narrows_proto::stream::Endpoint;
 use narrows_proto::units::{Bytes, Span, Time};
 
 use super::agenda::Wake;
-use super::new_flow::NewFlow;
+use super::new_flow::{NewFlow, Starter};
 use super::nic::Place;
 use super::outgoing::Outgoing;
 use super::sending::Sending;
@@ -48,17 +48,16 @@ impl Host {
         if let Some(connection) = outgoing.source.end(&world.shared.groups[outgoing.group as usize]) {
             self.connections.sending.keep(outgoing.group, outgoing.to, Box::new(connection));
         }
-        let generator = outgoing.of.generator;
+        let starter = outgoing.of.starter;
         self.ask(now, world, |all, at| each!(all, mechanism => mechanism.on_end(at, slot)));
         let Some(outgoing) = self.senders.outgoing.get_mut(slot) else { return };
         outgoing.at = AtFlow::default();
         if !outgoing.place.queued {
             self.senders.outgoing.remove(slot);
         }
-        if let Some(number) = generator
-            && let Some(next) = self.generators[number as usize].on_end(now)
-        {
-            self.senders.agenda.plan(next, Wake::Generator(number));
+        let waits_in_vain = gave_up && matches!(starter, Some(Starter::Rank(_)));
+        if !waits_in_vain {
+            self.notify(now, starter, flow, world);
         }
         if !gave_up {
             self.announce(now, flow, Milestone::Sent, world);
@@ -79,7 +78,7 @@ impl Host {
         self.find_next_start(world);
         world.log.outstanding -= 1; // `start` counts it
         let FlowSpec { start, size, .. } = world.shared.flows[flow.index()];
-        self.start(now, &NewFlow { flow, incarnation: 0, size, start, generator: None }, world);
+        self.start(now, &NewFlow { flow, incarnation: 0, size, start, starter: None }, world);
     }
 
     /// Starts a flow now, be it later than it was to start.
@@ -126,14 +125,20 @@ impl Host {
                 for transfer in transfers {
                     let next = self.generators[number as usize].transfer(transfer);
                     let Some((flow, incarnation, size)) = next else { continue };
-                    let new = NewFlow { flow, incarnation, size, start: now, generator: Some(number) };
+                    let new = NewFlow {
+                        flow,
+                        incarnation,
+                        size,
+                        start: now,
+                        starter: Some(Starter::Generator(number)),
+                    };
                     self.start(now, &new, world);
                 }
             }
             generator::Step::Burst { flow, end, next } => {
                 if world.flows.senders[flow.index()] == NO_SLOT {
                     let size = Bytes::ZERO;
-                    let new = NewFlow { flow, incarnation: 0, size, start: now, generator: None };
+                    let new = NewFlow { flow, incarnation: 0, size, start: now, starter: None };
                     self.start(now, &new, world);
                     world.log.outstanding -= 1; // a source of datagrams has no end to wait for
                 }

@@ -118,6 +118,7 @@ impl Host {
         world.flows.receivers[flow.index()] = Reception::Done { incarnation, ack };
         self.ask(now, world, |all, at| each!(all, mechanism => mechanism.on_received(at, flow)));
         self.answer(now, flow, world);
+        self.hand_to_rank(now, flow, world);
         self.announce(now, flow, Milestone::Received, world);
     }
 
@@ -125,7 +126,7 @@ impl Host {
     fn answer<O: Observer>(&mut self, now: Time, flow: FlowId, world: &mut World<O>) {
         let Some(flow) = world.shared.answer_to(flow) else { return };
         let size = world.shared.flows[flow.index()].size;
-        self.start(now, &NewFlow { flow, incarnation: 0, size, start: now, generator: None }, world);
+        self.start(now, &NewFlow { flow, incarnation: 0, size, start: now, starter: None }, world);
     }
 
     /// The first packet of a flow: keeps a receiver for it.

@@ -4,7 +4,6 @@ use narrows_proto::stream::Endpoint;
 use narrows_proto::units::{Bytes, Time};
 
 use super::Host;
-use super::agenda::Wake;
 use super::new_flow::{NewFlow, Started};
 use super::nic::Place;
 use super::outgoing::Outgoing;
@@ -28,7 +27,7 @@ impl Host {
                 let pair = QueuePair::new(group, Endpoint { link: self.rate, seed });
                 let source = Source::QueuePair(Box::new(pair));
                 // Its messages say themselves which generators wait for them.
-                let first = NewFlow { generator: None, ..*new };
+                let first = NewFlow { starter: None, ..*new };
                 let outgoing = Outgoing::new(&first, spec.to, spec.group, source);
                 let place = Place::new(group.joins_at_head());
                 let slot = self.senders.outgoing.add(Outgoing { place, ..outgoing });
@@ -60,7 +59,7 @@ impl Host {
         while let Some(Outgoing { source: Source::QueuePair(pair), of, group, .. }) =
             self.senders.outgoing.get_mut(slot)
         {
-            let Some((record, generator)) = pair.take_complete(before_measured) else {
+            let Some((record, starter)) = pair.take_complete(before_measured) else {
                 pair.ring(now, &world.shared.groups[*group as usize].rdma().params);
                 break;
             };
@@ -69,11 +68,7 @@ impl Host {
             world.observer.closed(now, &record);
             let complete = record.flow;
             world.log.senders.push(record);
-            if let Some(number) = generator
-                && let Some(next) = self.generators[number as usize].on_end(now)
-            {
-                self.senders.agenda.plan(next, Wake::Generator(number));
-            }
+            self.notify(now, starter, complete, world);
             self.announce(now, complete, Milestone::Sent, world);
         }
         self.senders.attend(slot, world);

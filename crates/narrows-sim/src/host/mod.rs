@@ -6,6 +6,7 @@ mod client;
 mod connections;
 mod dependents;
 mod external;
+mod finish;
 mod flows;
 mod generator;
 mod handover;
@@ -19,6 +20,8 @@ mod outgoing;
 mod packets;
 mod prefetching;
 mod queue_pair;
+mod rank;
+mod ranks;
 mod reception;
 mod senders;
 mod sending;
@@ -44,23 +47,22 @@ pub(crate) use self::new_flow::NewFlow;
 use self::nic::{Nic, Places};
 pub(crate) use self::outgoing::Outgoing;
 pub(crate) use self::packets::{Way, cnp_packet};
+pub(crate) use self::rank::RankAtWork;
 use self::reception::Incoming;
 pub(crate) use self::senders::Senders;
 use self::sending::Answer;
 pub(crate) use self::sending::Sending;
 use self::slots::Slots;
-use self::transport::Sink;
 pub(crate) use self::transport::Source;
 use self::waiting::Waiting;
-use crate::ids::{FlowId, HostId, LinkId};
+use crate::ids::{FlowId, HostId};
 use crate::link::Egress;
 use crate::mechanism::at_host::{At, AtHost, Turn};
 use crate::mechanism::flow::{Hold, Line};
 use crate::mechanism::hosts::{BurstDelay, Lateness};
 use crate::mechanism::registry::{HostMechanisms, each};
-use crate::observe::{Observer, Reviewed};
+use crate::observe::Observer;
 use crate::packet::{NO_TRAILERS, Packet, Parcel, Trailers};
-use crate::record::{DatagramRecord, PortCounters};
 use crate::world::World;
 
 /// A host: senders, receivers, and the one link they share.
@@ -90,6 +92,7 @@ pub(crate) struct Host {
     /// Delay with which they start.
     start_delay: Span,
     generators: Vec<HostGenerator>,
+    ranks: Vec<RankAtWork>,
     /// Flows that wait for others, by number.
     waiting: Vec<Waiting>,
     connections: Ends,
@@ -124,19 +127,23 @@ pub(crate) struct HostParts {
     /// Numbers of flows that start here and wait for others, in order.
     pub(crate) waiting: Vec<u32>,
     pub(crate) generators: Vec<HostGenerator>,
+    pub(crate) ranks: Vec<RankAtWork>,
     pub(crate) mechanisms: Option<Box<HostMechanisms>>,
 }
 
 impl Host {
     pub(crate) fn new<O>(parts: HostParts, world: &World<O>) -> Self {
-        let HostParts { wire, impaired, egress, rate, starts, waiting, generators, mut mechanisms, .. } =
-            parts;
+        let HostParts { wire, impaired, egress, rate, starts, waiting, generators, ranks, .. } = parts;
+        let mut mechanisms = parts.mechanisms;
         let is_interrupted = parts.lateness.is_some_and(|late| late.interrupts.is_some());
         let restrained = mechanisms.as_mut().is_some_and(|mechanisms| mechanisms.restrains());
         let is_watched = mechanisms.as_mut().is_some_and(|mechanisms| mechanisms.watch());
         let mut agenda = Agenda::default();
         for (number, generator) in generators.iter().enumerate() {
             agenda.plan(generator.start() + parts.start_delay, Wake::Generator(number as u32));
+        }
+        for (number, rank) in (0..).zip(&ranks) {
+            agenda.plan(rank.first_wake() + parts.start_delay, Wake::Rank(number));
         }
         for (at, wake) in [
             (world.shared.measured.start, Wake::MeasureFrom),
@@ -163,6 +170,7 @@ impl Host {
             next_start: Time::NEVER,
             start_delay: parts.start_delay,
             generators,
+            ranks,
             waiting: Vec::new(),
             connections: Ends::default(),
             metrics: Metrics::default(),
@@ -183,7 +191,7 @@ impl Host {
 
     /// Flows and generators that are not over yet.
     pub(crate) fn outstanding(&self) -> u64 {
-        (self.starts.len() + self.generators.len() + self.waiting.len()) as u64
+        (self.starts.len() + self.generators.len() + self.ranks.len() + self.waiting.len()) as u64
     }
 
     /// Does everything due before `until`. Returns when the next thing is due.
@@ -371,6 +379,7 @@ impl Host {
                 self.ask(at, world, |all, at| each!(all, mechanism => mechanism.on_timer(at)));
             }
             (_, Wake::Generator(number)) => self.run_generator(now, number, world),
+            (_, Wake::Rank(number)) => self.wake_rank(now, number, world),
             (_, Wake::Report(dependent)) => self.count(now, dependent, world),
             (_, Wake::Dependent(dependent)) => self.start_dependent(now, dependent, world),
             (_, Wake::GiveUp) => self.give_up(now, world),
@@ -409,38 +418,5 @@ impl Host {
         } else {
             self.senders.attend(slot, world);
         }
-    }
-
-    /// Shows the observer all that is still going on.
-    pub(crate) fn review<O: Observer>(&self, world: &mut World<O>) {
-        for outgoing in self.senders.outgoing.iter() {
-            outgoing.review(&mut world.observer);
-        }
-        for record in self.datagrams() {
-            world.observer.review(Reviewed::Datagrams(&record));
-        }
-    }
-
-    /// Records of datagrams: of the sources here, then of the sinks.
-    fn datagrams(&self) -> impl Iterator<Item = DatagramRecord> {
-        let sources = self.senders.outgoing.iter().filter_map(|outgoing| {
-            let Source::Datagram(source) = &outgoing.source else { return None };
-            let (sent, dropped_at_source) = source.counts();
-            Some(DatagramRecord { flow: outgoing.of.flow, sent, dropped_at_source, ..Default::default() })
-        });
-        let sinks = self.incoming.iter().filter_map(|incoming| {
-            let Sink::Datagram { received, bytes: received_bytes, .. } = incoming.sink else { return None };
-            Some(DatagramRecord { flow: incoming.flow, received, received_bytes, ..Default::default() })
-        });
-        sources.chain(sinks)
-    }
-
-    /// Adds what is still going on to the log.
-    /// Returns what mechanisms counted for its link.
-    pub(crate) fn finish<O>(&mut self, now: Time, world: &mut World<O>) -> Option<(LinkId, PortCounters)> {
-        world.log.senders.extend(self.senders.outgoing.iter().flat_map(Outgoing::records));
-        world.log.datagrams.extend(self.datagrams());
-        let mechanisms = self.mechanisms.as_mut()?;
-        Some((self.senders.nic.link(), mechanisms.finish(now, &self.senders, &mut world.log)))
     }
 }

@@ -6,6 +6,13 @@ use super::sending::Done;
 use crate::ids::FlowId;
 use crate::record::FlowRecord;
 
+/// Who started a flow and waits for its end, by number at the host.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Starter {
+    Generator(u32),
+    Rank(u32),
+}
+
 /// A flow about to start.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NewFlow {
@@ -14,7 +21,7 @@ pub(crate) struct NewFlow {
     pub(crate) size: Bytes,
     /// When it was to start; its completion time counts from then.
     pub(crate) start: Time,
-    pub(crate) generator: Option<u32>,
+    pub(crate) starter: Option<Starter>,
 }
 
 /// A flow that has started.
@@ -23,8 +30,8 @@ pub(crate) struct Started {
     pub(crate) flow: FlowId,
     pub(crate) incarnation: u64,
     size: Bytes,
-    /// The generator that waits for its end.
-    pub(super) generator: Option<u32>,
+    /// Who waits for its end.
+    pub(super) starter: Option<Starter>,
     start: Time,
     /// Payload delivered when the measured time began, and when it ended, or [`Bytes::MAX`] as long as it has not.
     before_measured: Bytes,
@@ -33,12 +40,12 @@ pub(crate) struct Started {
 
 impl Started {
     pub(super) fn new(new: &NewFlow) -> Self {
-        let &NewFlow { flow, incarnation, size, start, generator } = new;
+        let &NewFlow { flow, incarnation, size, start, starter } = new;
         Self {
             flow,
             incarnation,
             size,
-            generator,
+            starter,
             start,
             before_measured: Bytes::ZERO,
             until_measured: Bytes::MAX,

@@ -14,7 +14,7 @@ use narrows_proto::rdma;
 use narrows_proto::stream::{Endpoint, Held, Holding, Poll, Stats};
 use narrows_proto::units::{Bytes, Span, Time};
 
-use super::new_flow::Started;
+use super::new_flow::{Started, Starter};
 use super::packets::Way;
 use super::sending::{Answer, Done, Sending};
 use crate::ids::{FlowId, HostId};
@@ -102,8 +102,8 @@ impl QueuePair {
         }
     }
 
-    /// The oldest message, if it is complete: its record, and the generator that waits for its end.
-    pub(super) fn take_complete(&mut self, before_measured: bool) -> Option<(FlowRecord, Option<u32>)> {
+    /// The oldest message, if it is complete: its record, and who waits for its end.
+    pub(super) fn take_complete(&mut self, before_measured: bool) -> Option<(FlowRecord, Option<Starter>)> {
         let una = self.sender.acknowledged();
         if self.posted == 0 || self.messages.front()?.bytes.end > una {
             return None;
@@ -116,7 +116,7 @@ impl QueuePair {
         let stats = self.sender.stats();
         let record = message.record(una, self.again, stats.since(&self.reported));
         (self.reported, self.again) = (stats, true);
-        Some((record, message.of.generator))
+        Some((record, message.of.starter))
     }
 
     /// Records of messages that are not complete. What happened since the last one that is belongs to the oldest.

@@ -1,5 +1,6 @@
 //! Who sends how much to whom, and when.
 
+pub mod collectives;
 mod patterns;
 mod rpc;
 mod sizes;

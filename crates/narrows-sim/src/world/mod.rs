@@ -10,7 +10,7 @@ use narrows_proto::units::Time;
 
 pub(crate) use self::arrivals::{Arrival, Arrivals, Groups, MAX_WINDOW, OWN, check_places, entry, place};
 pub(crate) use self::calendar::{Calendar, Windows};
-pub(crate) use self::shared::{Flight, GroupState, NO_FLOW, Shared, TransportState};
+pub(crate) use self::shared::{Flight, GroupState, NO_FLOW, NO_RANK, Shared, TransportState};
 use crate::followers::Report;
 use crate::ids::FlowId;
 use crate::link::{Target, Wires};
@@ -18,6 +18,7 @@ use crate::mechanism::Records;
 use crate::observe::{Observer, PacketRef};
 use crate::packet::{NO_TRAILERS, Packet, Parcel, Trailers};
 use crate::path::{Crossing, Line};
+use crate::ranks::IterationRecord;
 use crate::record::{DatagramRecord, FlowRecord, Sampled};
 use crate::ring::Ring;
 
@@ -97,7 +98,9 @@ pub(crate) struct Log {
     pub(crate) datagrams: Vec<DatagramRecord>,
     pub(crate) mechanisms: Records,
     pub(crate) sampled: Sampled,
-    /// Flows not yet complete, started or not, and generators that may start more.
+    /// Of ranks.
+    pub(crate) iterations: Vec<IterationRecord>,
+    /// Flows not yet complete, started or not, and generators and ranks that may start more.
     pub(crate) outstanding: u64,
 }
 

@@ -26,6 +26,8 @@ pub(crate) struct Shared {
     pub(crate) answers: Vec<FlowId>,
     /// Who waits for which flow.
     pub(crate) followers: Followers,
+    /// By flow: the rank that receives it, by its number at its host, and the number of the sender there. Empty if there are no ranks.
+    pub(crate) receiving_ranks: Vec<(u32, u32)>,
     /// When delivered payload and bytes on links count.
     pub(crate) measured: Range<Time>,
     /// When is noted what flows have delivered.
@@ -42,6 +44,7 @@ pub(crate) struct Shared {
     pub(crate) tag_size: u16,
 }
 
+pub(crate) const NO_RANK: (u32, u32) = (u32::MAX, u32::MAX);
 pub(crate) const NO_FLOW: FlowId = FlowId(u32::MAX);
 
 /// Time that packets are under way on a link.
@@ -63,6 +66,11 @@ impl Shared {
     /// The flow that starts at the receiver of `flow` when that is complete.
     pub(crate) fn answer_to(&self, flow: FlowId) -> Option<FlowId> {
         self.answers.get(flow.index()).copied().filter(|answer| *answer != NO_FLOW)
+    }
+
+    /// The rank that receives `flow`, by its number at its host, and the number of the sender there.
+    pub(crate) fn receiving_rank(&self, flow: FlowId) -> Option<(u32, u32)> {
+        self.receiving_ranks.get(flow.index()).copied().filter(|place| *place != NO_RANK)
     }
 
     /// Where the random choices of this incarnation of a flow begin.

@@ -130,7 +130,16 @@ fn mixed_traffic() -> Traffic {
     let groups =
         vec![group(params(), dctcp()), group(params(), cubic()), bulk, datagrams(BitRate::from_gbps(2))];
     let measured = at(Span::from_us(200))..at(Span::from_us(1100));
-    Traffic { groups, flows, generators, measured, rpcs, dependents: Vec::new(), sampled: Vec::new() }
+    Traffic {
+        groups,
+        flows,
+        generators,
+        measured,
+        rpcs,
+        dependents: Vec::new(),
+        ranks: Vec::new(),
+        sampled: Vec::new(),
+    }
 }
 
 /// Both schemes of congestion points, with reaction points at hosts and at edge switches, few enough to be shared.
@@ -215,7 +224,16 @@ fn signalled_traffic() -> Traffic {
     urgent.priority = 3;
     let groups = vec![urgent, group(params(), cubic()), datagrams(BitRate::from_gbps(8))];
     let measured = at(Span::from_us(200))..at(Span::from_us(1100));
-    Traffic { groups, flows, generators, measured, rpcs: vec![], dependents: vec![], sampled: vec![] }
+    Traffic {
+        groups,
+        flows,
+        generators,
+        measured,
+        rpcs: vec![],
+        dependents: vec![],
+        ranks: vec![],
+        sampled: vec![],
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Networks against theory, against each other, and against what they promise. One program: to link it takes longer than to run most of it.
 
 mod balance;
+mod collectives;
 mod connections;
 mod dcqcn;
 mod dependents;

@@ -1,5 +1,6 @@
 //! Metrics of a summary, by name: `group.metric`.
 
+mod collectives;
 mod flows;
 mod metric;
 mod network;
@@ -12,6 +13,7 @@ use std::sync::LazyLock;
 use narrows_sim::traffic::{Group, Transport};
 use serde::Serialize;
 
+use self::collectives::{COLLECTIVE_METRICS, CollectiveSums};
 use self::flows::{DATAGRAM_METRICS, DatagramSums, FLOW_METRICS, FlowSums, RPC_METRICS, RpcSums};
 pub use self::flows::{LARGE, SMALL};
 pub use self::metric::Metric;
@@ -27,6 +29,7 @@ use crate::bounds::Bounds;
 use crate::counters::{self, Counter};
 use crate::plan::{Plan, Segment};
 use crate::results::{FlowRow, Outline, RpcRow};
+use crate::scenario::Pattern;
 use crate::statistics::{self, Estimate};
 
 /// Stands for all traffic together.
@@ -51,11 +54,12 @@ pub struct MetricSet {
 }
 
 /// All metrics that a summary may have.
-pub static METRICS: LazyLock<[MetricSet; 6]> = LazyLock::new(|| {
+pub static METRICS: LazyLock<[MetricSet; 7]> = LazyLock::new(|| {
     let set = |before, present, metrics| MetricSet { before, present, metrics };
     [
         set("GROUP. or total.", "groups of flows", infos(&FLOW_METRICS).collect()),
         set("GROUP. or total.", "groups of remote procedure calls", infos(&RPC_METRICS).collect()),
+        set("GROUP.", "groups of collectives", infos(&COLLECTIVE_METRICS).collect()),
         set("GROUP.", "groups of datagram sources", infos(&DATAGRAM_METRICS).collect()),
         set("total.", "always", of_network().collect()),
         set("total.", "with record.queues", infos(&QUEUE_METRICS).collect()),
@@ -87,29 +91,31 @@ pub fn estimate(name: &str, samples: &[f64]) -> Option<Estimate> {
 pub(crate) enum Kind {
     Flows,
     Rpcs,
+    Collectives,
     Datagrams,
 }
 
 impl Kind {
-    pub(crate) fn of(datagrams: bool, rpcs: bool) -> Self {
-        match (datagrams, rpcs) {
-            (true, _) => Self::Datagrams,
-            (_, true) => Self::Rpcs,
+    pub(crate) fn of(pattern: &Pattern) -> Self {
+        match pattern {
+            Pattern::OnOff(_) => Self::Datagrams,
+            Pattern::Rpc(_) => Self::Rpcs,
+            Pattern::Collective(_) | Pattern::Schedule(_) => Self::Collectives,
             _ => Self::Flows,
         }
     }
 
     /// Kind of traffic of a group of a plan.
     fn of_group(plan: &Plan, group: usize) -> Self {
-        let datagrams = matches!(plan.traffic.groups[group].transport, Transport::Datagram { .. });
-        Self::of(datagrams, plan.groups[group].rpcs.is_some())
+        Self::of(&plan.scenario.traffic[group].pattern)
     }
 
     fn metrics(self) -> impl Iterator<Item = &'static str> {
         let flows = infos(&FLOW_METRICS).filter(move |_| self != Self::Datagrams);
         let rpcs = infos(&RPC_METRICS).filter(move |_| self == Self::Rpcs);
         let datagrams = infos(&DATAGRAM_METRICS).filter(move |_| self == Self::Datagrams);
-        flows.chain(rpcs).chain(datagrams).map(|info| info.name)
+        let collectives = infos(&COLLECTIVE_METRICS).filter(move |_| self == Self::Collectives);
+        flows.chain(rpcs).chain(collectives).chain(datagrams).map(|info| info.name)
     }
 }
 
@@ -157,6 +163,9 @@ pub(crate) fn compute(outline: &Outline<'_>) -> (Vec<Metric>, Vec<Uncertain>) {
             let rpcs: Vec<_> = outline.rpcs.iter().filter(|rpc| rpc.group as usize == number).collect();
             metrics.take(&before, &RPC_METRICS, &RpcSums::of(&rpcs, outline.ended));
             any_rpcs = true;
+        }
+        if kind == Kind::Collectives {
+            metrics.take(&before, &COLLECTIVE_METRICS, &CollectiveSums::of(outline, number));
         }
     }
     let before = format!("{TOTAL}.");

@@ -1,7 +1,7 @@
 //! Estimated work of a run, so that the longest can go first. Only the order matters, so it is rough.
 
 use narrows_proto::units::{Bytes, Span, Time};
-use narrows_sim::traffic::{FlowSpec, GeneratorKind};
+use narrows_sim::traffic::{Action, FlowSpec, GeneratorKind, Task};
 use narrows_sim::{FlowId, HostId, Paths};
 
 use super::Plan;
@@ -101,6 +101,15 @@ fn demands(plan: &Plan) -> Vec<Demand> {
             }
         }
     }
+    for rank in &traffic.ranks {
+        for (to, lanes) in (0..).zip(&rank.outgoing) {
+            generated[lanes.first.index()..lanes.first.index() + lanes.count as usize].fill(true);
+            let bytes: f64 = rank.tasks.sends(to).iter().map(|task| sent_by(rank.tasks.task(*task))).sum();
+            let all = bytes * f64::from(rank.iterations);
+            let most = sends(rank.host, end.saturating_since(rank.start));
+            demands.push(Demand { flow: lanes.first, bytes: all.min(most) });
+        }
+    }
     // Each of the flows that are drawn stands for so many.
     let stands_for: Vec<_> =
         plan.groups.iter().map(|group| group.expected_flows() / group.flows.len() as f64).collect();
@@ -112,6 +121,11 @@ fn demands(plan: &Plan) -> Vec<Demand> {
         demands.push(Demand { flow: FlowId(number as u32), bytes });
     }
     demands
+}
+
+/// Payload that a task sends.
+fn sent_by(task: Task) -> f64 {
+    if let Action::Send { size, .. } = task.action { size.as_f64() } else { 0.0 }
 }
 
 #[cfg(test)]

@@ -3,14 +3,11 @@
 use super::Checker;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::metrics::{self, Kind};
-use crate::scenario::{Pattern, Scenario};
+use crate::scenario::Scenario;
 
 /// Names of all metrics of a scenario, whose network has segments or not.
 pub(super) fn metric_names(scenario: &Scenario, segments: bool) -> Vec<String> {
-    let kind = |pattern: &Pattern| {
-        Kind::of(matches!(pattern, Pattern::OnOff(_)), matches!(pattern, Pattern::Rpc(_)))
-    };
-    let groups = scenario.traffic.iter().map(|group| (group.name.as_str(), kind(&group.pattern)));
+    let groups = scenario.traffic.iter().map(|group| (group.name.as_str(), Kind::of(&group.pattern)));
     metrics::names(groups, scenario.record.queues.is_some(), segments)
 }
 

@@ -28,6 +28,7 @@ mod profiles;
 mod recording;
 mod room;
 pub(crate) mod rows;
+mod schedule;
 mod segments;
 mod select;
 mod signals;
@@ -57,7 +58,9 @@ pub use memory::available as available_memory;
 pub(crate) use names::bad_name;
 pub use paths::{CsvSteps, Listed, MOST_STEPS, PathFacts, parse_csv, parse_mahimahi};
 pub(crate) use planned::LIVE_PER_HOST;
-pub use planned::{Expected, LONGEST, Load, LoadOf, Plan, PlannedGroup, PlannedPairing, Recording};
+pub use planned::{
+    Expected, LONGEST, Load, LoadOf, Plan, PlannedCollective, PlannedGroup, PlannedPairing, Recording,
+};
 pub use segments::Segment;
 pub(crate) use select::Places;
 pub use trace::{TraceFlows, parse_trace};

@@ -72,10 +72,36 @@ pub struct PlannedGroup {
     pub load: Option<Load>,
     /// Its calls in [`Traffic::rpcs`], if it makes remote procedure calls.
     pub rpcs: Option<Range<usize>>,
+    /// Its collective, if it is one.
+    pub collective: Option<PlannedCollective>,
     /// Pairing of its hosts, if it has settings for that.
     pub pairing: Option<PlannedPairing>,
     /// Who may send to whom, if its flows do not say it.
     pub(super) possible: Option<Pairs>,
+}
+
+/// A collective as planned.
+#[derive(Clone, Debug)]
+pub struct PlannedCollective {
+    /// Its ranks in [`Traffic::ranks`].
+    pub ranks: Range<usize>,
+    /// Bytes of the whole vector; of a schedule all that is sent.
+    pub size: Bytes,
+    /// Bus bandwidth as a multiple of algorithm bandwidth; a schedule has none.
+    pub bus_factor: Option<f64>,
+    /// Number of iterations.
+    pub iterations: u32,
+    /// Number of messages of an iteration.
+    pub messages: u64,
+    /// Number of its steps.
+    pub steps: u32,
+}
+
+impl PlannedCollective {
+    /// Messages of all iterations.
+    fn all_messages(&self) -> u64 {
+        self.messages.saturating_mul(self.iterations.into())
+    }
 }
 
 /// Pairing of hosts.
@@ -156,7 +182,12 @@ impl Expected {
 impl PlannedGroup {
     /// Number of its flows, drawn or expected.
     pub fn expected_flows(&self) -> f64 {
-        self.expected.map_or(self.flows.len() as f64, |expected| expected.flows)
+        self.expected.map_or(self.planned_flows() as f64, |expected| expected.flows)
+    }
+
+    /// Those that are drawn; of a collective its messages.
+    fn planned_flows(&self) -> u64 {
+        self.collective.as_ref().map_or(self.flows.len() as u64, PlannedCollective::all_messages)
     }
 }
 
@@ -222,7 +253,8 @@ impl Plan {
 
     /// Number of flows that is hardly ever exceeded.
     pub fn most_flows(&self) -> u64 {
-        let most = |group: &PlannedGroup| group.expected.map_or(group.flows.len() as u64, Expected::most);
+        let most =
+            |group: &PlannedGroup| group.expected.map_or_else(|| group.planned_flows(), Expected::most);
         self.groups.iter().map(most).fold(0, u64::saturating_add)
     }
 

@@ -1,5 +1,6 @@
 //! Traffic groups turned into flows and generators, checked.
 
+mod collective;
 mod load;
 mod pairing;
 mod patterns;
@@ -67,6 +68,7 @@ pub(super) fn build(scenario: &Scenario, ground: &Ground<'_>, checker: &mut Chec
                 sizes: None,
                 load: None,
                 rpcs: None,
+                collective: None,
                 pairing: None,
                 possible: None,
                 pattern: pattern_name(&group.pattern),
@@ -98,6 +100,8 @@ fn pattern_name(pattern: &Pattern) -> &'static str {
         Pattern::ClosedLoop(_) => "closed_loop",
         Pattern::Rpc(_) => "rpc",
         Pattern::Trace(_) => "trace",
+        Pattern::Collective(_) => "collective",
+        Pattern::Schedule(_) => "schedule",
     }
 }
 
@@ -290,6 +294,8 @@ impl Builder<'_> {
             Pattern::ClosedLoop(_) => self.closed_loop(planned, checker),
             Pattern::Rpc(_) => self.rpc(planned, checker),
             Pattern::Trace(pattern) => self.trace(&pattern.file, planned, checker),
+            Pattern::Collective(_) => self.collective(planned, checker),
+            Pattern::Schedule(_) => self.schedule(planned, checker),
         };
         let flows = flows.unwrap_or_default();
         self.check_reachable(&flows, checker);

@@ -42,7 +42,8 @@ pub(super) fn warn_of_nothing_measured(
     let until = measured.end.min(end);
     let endless =
         traffic.flows.iter().any(|flow| flow.size == ENDLESS && flow.start.max(measured.start) < until);
-    let generated = traffic.generators.iter().any(|g| g.start < measured.end && g.until > measured.start);
+    let generated = traffic.generators.iter().any(|g| g.start < measured.end && g.until > measured.start)
+        || traffic.ranks.iter().any(|rank| rank.start < measured.end);
     if !scheduled && !endless && !generated && !traffic.flows.is_empty() {
         let until = if measured.end > end {
             format!("; the run ends at {end}")

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::collectives::{self, Collective};
 use super::flows::{self, GroupTimes};
 use super::over_time::OverTime;
 use super::pauses::Pauses;
@@ -37,6 +38,8 @@ pub struct Digest {
     pub groups: Vec<GroupTimes>,
     /// Ports that were paused.
     pub pauses: Pauses,
+    /// Iterations of collectives.
+    pub collectives: Vec<Collective>,
     /// Records over time, which copies share; none if they are not wanted.
     pub over_time: Option<Arc<OverTime>>,
     /// It was not interrupted.
@@ -89,6 +92,7 @@ impl Digest {
                 .collect(),
             groups: GroupTimes::of(source, &summary)?,
             pauses: Pauses::of(source, summary.get("ended_ps").and_then(Value::as_u64).unwrap_or_default())?,
+            collectives: collectives::of(source)?,
             over_time: None,
             complete: summary.get("complete").and_then(Value::as_bool).unwrap_or_default(),
         })

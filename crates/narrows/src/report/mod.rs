@@ -1,5 +1,6 @@
 //! One HTML page with tables, charts and a moving picture, without anything to load.
 
+mod collectives;
 mod digest;
 mod fabric;
 mod flows;
@@ -16,6 +17,7 @@ mod warnings;
 use serde::Serialize;
 use serde_json::Value;
 
+pub use collectives::Collective;
 pub use digest::{Cell, Digest};
 pub use flows::GroupTimes;
 pub use objects::{comparison_object, run_object};
@@ -68,6 +70,8 @@ struct PageCell<'a> {
     groups: Vec<flows::GroupCharts>,
     /// Of the first run.
     pauses: &'a Pauses,
+    /// Of the first run.
+    collectives: &'a [Collective],
     over_time: Option<&'a OverTime>,
 }
 
@@ -155,6 +159,7 @@ impl<'a> PageCell<'a> {
             scenario: &cell.runs[0].text,
             groups: flows::charts(&groups),
             pauses: &cell.runs[0].pauses,
+            collectives: &cell.runs[0].collectives,
             over_time: cell.runs[0].over_time.as_deref(),
         }
     }

@@ -12,7 +12,7 @@ pub fn run_object(cell: &Cell, out: Option<&Path>) -> Value {
         let metrics = run.metrics.iter().map(|metric| (metric.name.clone(), json!(metric.value)));
         json!({
             "seed": run.seed, "complete": run.complete, "metrics": metrics.collect::<Map<_, _>>(), "activity": run.activity,
-            "paused": run.pauses,
+            "paused": run.pauses, "collectives": run.collectives,
         })
     };
     let runs: Vec<_> = cell.runs.iter().map(run).collect();

@@ -9,7 +9,7 @@ use narrows_sim::observe::{PortRow, StateRow, WindowRow};
 use narrows_sim::{DatagramRecord, DropCause, PortCounters};
 use serde::Serialize;
 
-use super::{FlowRow, RealHosts, RpcRow};
+use super::{CollectiveRow, FlowRow, RealHosts, RpcRow, StepRow};
 use crate::diagnostic::Diagnostic;
 use crate::mechanism::list::mechanisms;
 use crate::metrics::{Metric, Uncertain, value};
@@ -25,6 +25,10 @@ pub struct Results {
     pub flows: Vec<FlowRow>,
     /// Every remote procedure call that began, in order of time within a group.
     pub rpcs: Vec<RpcRow>,
+    /// Every iteration of a collective that began, in order within a group.
+    pub collectives: Vec<CollectiveRow>,
+    /// Their steps.
+    pub steps: Vec<StepRow>,
     /// Every source of datagrams.
     pub datagrams: Vec<DatagramRecord>,
     /// By link.

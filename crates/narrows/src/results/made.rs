@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use narrows_sim::observe::{PortRow, StateRow, WindowRow};
 
+use super::collectives::{self, Known};
 use super::flows::{Ideals, flow_rows};
 use super::rpcs::rpc_rows;
 use super::{Outline, Queues, RealHosts, Results, RowsOfMechanisms, activity, settled};
@@ -29,10 +30,21 @@ impl Results {
         let ideals = Ideals::new(&plan);
         let flows = flow_rows(&ideals, &outcome.flows);
         let rpcs = rpc_rows(&ideals, &flows);
+        let known = Known {
+            plan: &plan,
+            flows: &flows,
+            iterations: &outcome.iterations,
+            ports: &outcome.ports,
+            queues: queues.as_deref(),
+            ended: outcome.ended,
+        };
+        let (collectives, steps) = collectives::rows(&known);
         let trends = if outcome.complete { settled::trends(&plan, &outcome.sampled) } else { Vec::new() };
         let mut results = Self {
             flows,
             rpcs,
+            collectives,
+            steps,
             datagrams: outcome.datagrams,
             ports: outcome.ports,
             no_route: outcome.no_route,
@@ -76,6 +88,7 @@ impl Results {
             plan: &self.plan,
             flows: &self.flows,
             rpcs: &self.rpcs,
+            collectives: &self.collectives,
             datagrams: &self.datagrams,
             ports: &self.ports,
             no_route: &self.no_route,

@@ -1,6 +1,7 @@
 //! Results of a run, and how they are written.
 
 mod activity;
+mod collectives;
 mod columns;
 mod everything;
 mod flows;
@@ -27,6 +28,7 @@ mod tables;
 mod watchdog;
 
 pub use activity::{ActivityInfo, activity_infos};
+pub use collectives::{CollectiveRow, LateMessage, StepRow};
 pub use columns::{ColumnInfo, ColumnKind, TableInfo};
 pub use everything::{Activity, Broken, Results, RowsOfMechanisms};
 pub use flows::FlowRow;

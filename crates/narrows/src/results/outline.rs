@@ -7,7 +7,7 @@ use narrows_sim::mechanism::Records;
 use narrows_sim::observe::PortRow;
 use narrows_sim::{DatagramRecord, PortCounters};
 
-use super::{FlowRow, RpcRow};
+use super::{CollectiveRow, FlowRow, RpcRow};
 use crate::plan::Plan;
 
 /// Data that metrics and activity are computed from.
@@ -15,6 +15,7 @@ pub(crate) struct Outline<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) flows: &'a [FlowRow],
     pub(crate) rpcs: &'a [RpcRow],
+    pub(crate) collectives: &'a [CollectiveRow],
     pub(crate) datagrams: &'a [DatagramRecord],
     pub(crate) ports: &'a [PortCounters],
     pub(crate) no_route: &'a PortCounters,

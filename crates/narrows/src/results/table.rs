@@ -108,6 +108,16 @@ impl Table {
         }
     }
 
+    /// The name in a row of a column, if it has one there.
+    pub(crate) fn name(&self, name: &str, row: usize) -> Option<&str> {
+        let (index, names) = match self.column(name)? {
+            Values::Names(values, names) => (values.get(row).copied()?, names),
+            Values::MaybeNames(values, names) => (values.get(row).copied()??, names),
+            _ => return None,
+        };
+        names.get(index as usize).map(String::as_str)
+    }
+
     /// Truths of a column; empty if there is no such column.
     pub fn flags(&self, name: &str) -> &[bool] {
         match self.column(name) {

@@ -1,5 +1,6 @@
 //! The scenario as a user writes it: one TOML file. Every type here refuses keys it does not know.
 
+mod collective;
 mod complete;
 mod controls;
 mod measure;
@@ -23,6 +24,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use collective::{Collective, CollectiveKind, Schedule};
 pub(crate) use controls::gemini_of;
 pub(crate) use measure::OfNodes;
 pub use measure::{Expect, Flows, Measure, Record, RecordFlows, RecordPorts, Stop};

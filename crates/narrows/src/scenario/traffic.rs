@@ -6,7 +6,7 @@ use narrows_sim::traffic::Pause;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Names, Share};
+use super::{Collective, Names, Schedule, Share};
 
 /// Flows of one kind.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -59,6 +59,10 @@ pub enum Pattern {
     Rpc(Rpc),
     /// Flows from a CSV file.
     Trace(Trace),
+    /// A collective of distributed training, again and again.
+    Collective(Collective),
+    /// Ranks that compute, send and receive as a file says.
+    Schedule(Schedule),
 }
 
 impl Pattern {
@@ -95,6 +99,7 @@ impl Pattern {
     pub(super) fn file_mut(&mut self) -> Option<&mut PathBuf> {
         let sizes = match self {
             Self::Trace(trace) => return Some(&mut trace.file),
+            Self::Schedule(schedule) => return Some(&mut schedule.file),
             Self::Poisson(Poisson { sizes, .. })
             | Self::Random(Random { sizes, .. })
             | Self::ClosedLoop(ClosedLoop { sizes, .. })
@@ -103,7 +108,8 @@ impl Pattern {
             | Self::Incast(_)
             | Self::Permutation(_)
             | Self::AllToAll(_)
-            | Self::OnOff(_) => return None,
+            | Self::OnOff(_)
+            | Self::Collective(_) => return None,
         };
         match sizes {
             SizeSource::File(file) => Some(file),

@@ -1,6 +1,7 @@
 //! Scenarios from their text to their tables. One program: to link it takes longer than to run most of it.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
+mod collectives;
 mod custom;
 mod live;
 mod near_source;

@@ -131,6 +131,8 @@ const MAY_BE_MISSING: &[(&str, &[&str])] = &[
             "OnOff.from",
             "OnOff.to",
             "Permutation.among",
+            "Collective.ranks",
+            "Schedule.ranks",
             "Poisson.from",
             "Poisson.to",
             "Random.from",

@@ -148,7 +148,7 @@ impl ReactionPoints {
         if users.slot == NO_SLOT {
             self.record.limiters += 1;
             let (start, size) = (Time::ZERO, Bytes::ZERO);
-            let new = NewFlow { flow, incarnation: 0, size, start, generator: None };
+            let new = NewFlow { flow, incarnation: 0, size, start, starter: None };
             let (group, source) = (at.world.shared.flows[flow.index()].group, Source::Mechanism(place));
             let at = AtFlow { hold: Hold::Limiter(place), ..AtFlow::default() };
             let to = HostId::default();

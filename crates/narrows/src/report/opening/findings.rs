@@ -158,7 +158,7 @@ fn quantity(label: &str) -> String {
 
 /// `ECN marks`, `flows measured`; not `DC lost fraction`.
 fn is_plural(name: &str) -> bool {
-    name.split(' ').any(|word| word.ends_with('s') && !word.ends_with("ss"))
+    name.split(' ').any(|word| word.ends_with('s') && !word.ends_with("ss") && word != "bus")
 }
 
 #[cfg(test)]
@@ -183,6 +183,7 @@ mod tests {
             activity: Vec::new(),
             groups: Vec::new(),
             pauses: Pauses::default(),
+            collectives: Vec::new(),
             over_time: None,
             complete: true,
         };
@@ -229,6 +230,7 @@ mod tests {
     fn several_things_fall_and_one_falls() {
         assert_eq!(sentence("flows", [4.0; 3], [2.0; 3]), "flows measured fall to 0.5×");
         assert!(!is_plural("DC lost fraction (whole run)") && is_plural("unfinished RPCs"));
+        assert!(!is_plural("bus bandwidth"));
     }
 
     #[test]

@@ -268,6 +268,20 @@ impl<R: Clone> Described<R> {
         self
     }
 
+    /// The same, some of which may be missing.
+    pub(crate) fn maybe_name(
+        self,
+        name: &'static str,
+        meaning: &'static str,
+        names: fn(&Plan) -> Vec<String>,
+        index: impl Fn(&R, &Results) -> Option<u32> + Send + Sync + 'static,
+    ) -> Self {
+        let values = move |rows: &[R], run: &Results| {
+            Values::MaybeNames(rows.iter().map(|row| index(row, run)).collect(), names(&run.plan))
+        };
+        self.column([name, "", meaning], values, &Values::MaybeNames(Vec::new(), Vec::new()))
+    }
+
     /// Words of the program, of which there are few.
     pub(crate) fn text(
         self,

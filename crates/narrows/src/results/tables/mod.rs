@@ -1,5 +1,6 @@
 //! The tables of results. One entry for each column says what it is called, what it means and how its values are taken.
 
+mod collectives;
 pub(crate) mod described;
 mod flows;
 mod links;
@@ -25,6 +26,8 @@ static ALL: LazyLock<Vec<Box<dyn Named>>> = LazyLock::new(|| {
     all.extend(mechanism::all().flat_map(|mechanism| mechanism.tables()));
     all.push(Box::new(flows::rpcs()));
     all.push(Box::new(flows::datagrams()));
+    all.push(Box::new(collectives::collectives()));
+    all.push(Box::new(collectives::steps()));
     all
 });
 
@@ -46,7 +49,8 @@ impl TableInfo {
 
 impl Results {
     /// All tables that there are: `flows` and `ports` always, `queues`, `links`, `windows`, `state` and those of mechanisms
-    /// if they were recorded, `rpcs` and `datagrams` if there are any.
+    /// if they were recorded, `rpcs`, `datagrams`, `collectives` and
+    /// `collective_steps` if there are any.
     pub fn tables(&self) -> Vec<Table> {
         all_tables().filter_map(|table| table.of(self, None)).collect()
     }
