@@ -228,7 +228,7 @@ mod tests {
         assert!((flow.0.window.as_ref().expect("tau is known").tau() - 15e-6).abs() < 1e-15);
     }
 
-    /// What waits at a bottleneck of 10 Gb/s and 103 us, mean and most, and payload per second, of endless flows that begin a round
+    /// Backlog of a bottleneck of 10 Gb/s and 103 us, mean and most, and payload per second, of endless flows that begin a round
     /// trip after another, from 30 to 60 ms.
     fn late(flows: u64, params: &Params) -> (f64, f64, Vec<f64>) {
         let path = Bottleneck::new(BitRate::from_gbps(10), Span::from_us(101), Bytes::new(100_000_000));

@@ -85,7 +85,7 @@ fn jain(shares: &[f64]) -> f64 {
     sum * sum / squares / shares.len() as f64
 }
 
-/// What 103 us hold at 10 Gb/s, and a tenth of it: beta.
+/// Bytes that 103 us hold at 10 Gb/s, and a tenth of it: beta.
 const PRODUCT: f64 = 128_750.0;
 const BETA: f64 = PRODUCT / 10.0;
 
