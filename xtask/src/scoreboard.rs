@@ -70,6 +70,10 @@ fn table(scores: &[Score]) -> String {
                      | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n"
             .to_owned();
     for (paper, title, judged) in scores {
+        // Of some papers no claim counts: only the list of the command has them.
+        if judged.as_ref().is_some_and(|judged| count(&judged["verdicts"], &VERDICTS) == 0) {
+            continue;
+        }
         let cells = judged.as_ref().map_or_else(
             || vec!["–".to_owned(); 8],
             |judged| {
@@ -118,6 +122,14 @@ mod tests {
             "| [B](docs/reproductions/b.md) | – | – | – | – | – | – | – | – |",
         ];
         assert_eq!(rows, expected);
+    }
+
+    #[test]
+    fn a_paper_of_which_no_claim_counts_has_no_row() {
+        let judged = json!({ "verdicts": { "match": 0 }, "own_verdicts": { "match": 3 }, "not_counted": 2 });
+        let scores = [("a".into(), "A".into(), Some(judged))];
+        assert_eq!(table(&scores).lines().skip(2).count(), 0);
+        assert!(list(&scores).contains("\"a\""));
     }
 
     #[test]

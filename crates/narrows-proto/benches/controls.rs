@@ -226,6 +226,7 @@ impl Connection {
         Ack {
             now: self.now,
             rtt: Some(rtt),
+            since_sent: rtt,
             srtt: self.srtt,
             acked: MSS,
             marked: if sent.fate == Fate::Marked { MSS } else { Bytes::ZERO },

@@ -90,6 +90,7 @@ built_in! {
     Websearch "websearch"
     Datamining "datamining"
     Alistorage "alistorage"
+    AliInterDc "ali_inter_dc"
     FbHadoop "fb_hadoop"
     FbWebserver "fb_webserver"
     FbCachefollower "fb_cachefollower"
@@ -231,6 +232,7 @@ mod tests {
             ("websearch", 1_711_250.0),
             ("datamining", 12_658_199.0),
             ("alistorage", 40_870.0),
+            ("ali_inter_dc", 63_957_661.0),
             ("fb_hadoop", 120_421.0),
             ("fb_webserver", 62_229.0),
             ("fb_cachefollower", 686_866.0),

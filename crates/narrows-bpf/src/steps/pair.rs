@@ -147,6 +147,7 @@ impl<C: Bounded, R: Controller> Pair<C, R> {
             Event::Ack(ack) => self.original.on_ack(&cc::Ack {
                 now,
                 rtt: (ack.rtt_us > 0).then(|| us(ack.rtt_us)),
+                since_sent: us(ack.rtt_us),
                 srtt: us(ack.srtt_us),
                 acked: bytes(ack.acked),
                 marked: bytes(ack.marked),

@@ -34,6 +34,7 @@ pub(super) fn ack(acked: Bytes) -> Ack {
     Ack {
         now: Time::ZERO,
         rtt: Some(Span::from_us(100)),
+        since_sent: Span::from_us(100),
         srtt: Span::from_us(100),
         acked,
         marked: Bytes::ZERO,
@@ -82,6 +83,7 @@ fn any_ack() -> impl Strategy<Value = Event> {
             let (acked, rtt) = (Bytes::new(acked), Span::from_ps(rtt));
             Event::Ack(Ack {
                 rtt: Some(rtt),
+                since_sent: rtt,
                 srtt: rtt,
                 marked: if marked { acked } else { Bytes::ZERO },
                 inflight: Bytes::new(inflight),

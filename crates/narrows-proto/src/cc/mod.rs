@@ -138,6 +138,8 @@ pub trait Algorithm: Controller + Sized {
     const SOURCE: &'static str;
     /// It reads delays or rates: its window may fall without a loss or a mark.
     const READS_DELAY: bool = false;
+    /// The receiver must acknowledge every segment at once: it takes each wait of an acknowledgement for delay of the network.
+    const WANTS_EVERY_ACK: bool = false;
     /// It needs [signals](Signal) that only the [RDMA](crate::rdma) transport sends.
     const NEEDS_RDMA: bool = false;
     /// Its packets collect [telemetry](crate::telemetry) of switches. Only over [RDMA](crate::rdma).
@@ -288,6 +290,9 @@ pub struct Ack {
     pub now: Time,
     /// Round-trip time of the segment sent last among those acknowledged here; none if it had been sent twice.
     pub rtt: Option<Span>,
+    /// Time since that segment was sent last: the round-trip time that a timestamp echoes. Too short where the answer is to an earlier
+    /// sending.
+    pub since_sent: Span,
     /// Smoothed round-trip time, including this sample.
     pub srtt: Span,
     /// Payload known for the first time to have arrived, in or out of order.

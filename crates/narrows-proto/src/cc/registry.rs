@@ -231,6 +231,15 @@ macro_rules! registry {
                 }
             }
 
+            /// The receiver must acknowledge every segment at once.
+            pub fn wants_every_ack(&self) -> bool {
+                match self {
+                    $(Self::$algorithm(_) => super::$module::$algorithm::WANTS_EVERY_ACK,)+
+                    Self::Annulus(params) => params.end_to_end.wants_every_ack(),
+                    Self::Custom(_) | Self::Kernel(_) => false,
+                }
+            }
+
             /// Writes out settings that were left out, unless they depend on the path.
             pub fn complete(&mut self) {
                 match self {

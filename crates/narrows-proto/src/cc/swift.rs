@@ -134,6 +134,7 @@ impl Algorithm for Swift {
     const SOURCE: &'static str = "Kumar et al., SIGCOMM 2020";
     const INSIDE: Described = &[("target_ps", "The delay it aims at with its present window.")];
     const READS_DELAY: bool = true;
+    const WANTS_EVERY_ACK: bool = true;
 
     fn new(params: &Params, path: &Path) -> Self {
         let target = Target::new(params);

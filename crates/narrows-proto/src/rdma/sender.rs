@@ -373,9 +373,11 @@ impl Sender {
         }
         let marked = if frame.ece && self.ecn.is_accurate() { tally.acked } else { Bytes::ZERO };
         self.stats.marked += marked;
+        let since_sent = now.saturating_since(newest.sent_at);
         self.cc.on_ack(&Ack {
             now,
-            rtt: (!newest.retransmitted).then(|| now.saturating_since(newest.sent_at)),
+            rtt: (!newest.retransmitted).then_some(since_sent),
+            since_sent,
             srtt: self.rtt.srtt(),
             acked: tally.acked,
             marked,

@@ -284,6 +284,17 @@ fn a_lost_segment_is_sent_again_once_after_a_round_trip_without_timeout() {
 }
 
 #[test]
+fn a_segment_that_was_sent_twice_tells_how_long_ago_it_was_sent_last() {
+    let pipe = Pipe::new(&window(20), 200, losing([50])).run();
+    let twice: Vec<_> = pipe.acks.iter().filter(|ack| ack.rtt.is_none()).collect();
+    assert_eq!(twice.len(), 1);
+    // A round trip, and the time that a packet takes to leave.
+    let since = twice[0].since_sent;
+    assert!((ONE_WAY * 2..ONE_WAY * 2 + SEND_TIME * 2).contains(&since), "{since}");
+    assert!(pipe.acks.iter().all(|ack| ack.rtt.is_none_or(|rtt| rtt == ack.since_sent)));
+}
+
+#[test]
 fn the_last_byte_is_injected_when_it_leaves_for_the_first_time() {
     // The handshake is packet 0, so 100 is the last, and there is no 101.
     for (lost, times) in [(101, 1), (50, 1), (100, 2)] {

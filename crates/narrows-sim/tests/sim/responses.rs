@@ -312,9 +312,7 @@ fn an_incast_beyond_the_buffer_still_ends() {
     for config in Config::all().into_iter().filter(|config| !config.needs_rdma()) {
         let network = network(topology.clone(), &crate::support::shallow(100_000));
         let flows = (0..64).map(|host| flow(host, 64, 100_000)).collect();
-        // These take the delay of an acknowledgement for a queue and want one for each segment (Swift §3.6; theta-PowerTCP; UnoCC).
-        let wants_all = ["swift", "theta_powertcp", "uno"].contains(&config.name());
-        let ack_every = if wants_all { 1 } else { params().ack_every };
+        let ack_every = if config.wants_every_ack() { 1 } else { params().ack_every };
         let params = narrows_proto::stream::Params { ack_every, ..params() };
         let outcome = Run::new(&network, &traffic(group(params, config.clone()), flows)).run();
         let last = outcome.flows.iter().map(|flow| flow.end.expect("complete")).max();

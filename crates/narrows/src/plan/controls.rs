@@ -76,8 +76,8 @@ pub(super) fn check(
     }
 }
 
-/// Warns if acknowledgments wait at the receiver that the control takes for delay of the network: Swift whenever they do, other
-/// controls if the wait exceeds the retransmission timeout that was chosen for the network.
+/// Warns if acknowledgments wait at the receiver that the control takes for delay of the network: Swift and others that want every one
+/// whenever they do, other controls if the wait exceeds the retransmission timeout that was chosen for the network.
 fn warn_of_delayed_acks(
     path: &str,
     name: &str,
@@ -90,8 +90,8 @@ fn warn_of_delayed_acks(
         return;
     }
     let has = format!("traffic \"{name}\" has ack_every = {every}: an acknowledgment may wait {wait}");
-    let warning = if let Config::Swift(_) = cc {
-        let message = format!("{has}, which swift takes for delay of the network");
+    let warning = if cc.wants_every_ack() {
+        let message = format!("{has}, which {cc} takes for delay of the network");
         let help =
             format!("set transport.ack_every = 1; otherwise windows below {every} segments wait every time");
         Diagnostic::warning(Code::DelayedAcks, message).help(help)

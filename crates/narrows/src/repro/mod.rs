@@ -73,7 +73,7 @@ use crate::visible::visible;
 type BuiltIn = (&'static str, &'static [(&'static str, &'static str)]);
 
 /// All papers that are part of the program.
-const BUILT_IN: [BuiltIn; 7] = [
+const BUILT_IN: [BuiltIn; 8] = [
     files!("annulus" "paper.toml" "claims.toml" "motivation.toml" "testbed.toml" "border.toml"),
     files!("bbr3-cases" "paper.toml" "claims.toml" "path.toml"),
     files!("bcn" "paper.toml" "claims.toml" "workload1.toml" "udp.toml"),
@@ -83,6 +83,8 @@ const BUILT_IN: [BuiltIn; 7] = [
     files!("rackcc" "paper.toml" "claims.toml" "racks.toml" "one-path.toml" "shared-link.toml" "max-min.toml"
         "incast.toml" "churn.toml" "wan.toml"),
     files!("themis" "paper.toml" "claims.toml" "network.toml"),
+    files!("uno" "paper.toml" "claims.toml" "incast.toml" "inter.toml" "intra.toml" "pair.toml"
+        "mix.toml"),
 ];
 
 /// Names of all papers that are part of the program.

@@ -394,6 +394,8 @@ pub enum SizeSource {
     Datamining,
     /// Distributed storage at Alibaba; mean 41 kB.
     Alistorage,
+    /// Between data centers of Alibaba; mean 64 MB.
+    AliInterDc,
     /// Hadoop at Facebook; mean 120 kB.
     FbHadoop,
     /// Web servers at Facebook; mean 62 kB.

@@ -19,7 +19,7 @@
 //! The first epoch begins when a window has been sent, and so does the first after a quick adapt, which itself rests until a packet sent
 //! later is acknowledged. The window is between a packet and BDP. If `base_rtt` is left out a flow begins with the initial window of its
 //! transport, and has its first window from the first round-trip time of data on. Losses and timeouts do not change the window: what is
-//! lost is missing in acked, for quick adapt.
+//! lost is missing in acked, for quick adapt. Round-trip times are those that timestamps echo, so that packets which were sent twice count as well.
 //!
 //! The receiver must acknowledge every segment at once (`ack_every = 1`), with accurate marks.
 //!
@@ -54,7 +54,7 @@ pub struct Params {
     pub intra_rtt: Span,
     /// C: the capacity of bottlenecks; that of the sender's own link if left out.
     pub capacity: Option<BitRate>,
-    /// The first window, as a part of BDP; 1. The artifact sets a part of BDP that is not known.
+    /// The first window, as a part of BDP; 1, as in the artifact.
     pub start: f64,
     /// AI, what a window of acknowledgments adds, as a part of BDP; 0.001.
     pub increase: f64,
@@ -189,6 +189,7 @@ impl Algorithm for Uno {
         ),
     ];
     const READS_DELAY: bool = true;
+    const WANTS_EVERY_ACK: bool = true;
 
     fn new(params: &Params, path: &Path) -> Self {
         let rules = Rules {
@@ -304,9 +305,9 @@ impl State {
         self.set(cwnd + increase * acked / cwnd);
     }
 
-    fn grow(&mut self, ack: &Ack, rtt: Span, acked: f64) {
-        let quiet =
-            ack.marked == Bytes::ZERO && rtt.as_secs_f64() < self.times_base(self.rules.params.target);
+    fn grow(&mut self, ack: &Ack, acked: f64) {
+        let short = ack.since_sent.as_secs_f64() < self.times_base(self.rules.params.target);
+        let quiet = ack.marked == Bytes::ZERO && short;
         if let Some(cwnd) = self.cwnd
             && quiet
             && !ack.delivery.app_limited
@@ -315,7 +316,7 @@ impl State {
         }
     }
 
-    fn count(&mut self, ack: &Ack, rtt: Option<Span>, acked: f64) {
+    fn count(&mut self, ack: &Ack, acked: f64) {
         let Some(epoch) = &mut self.epoch else {
             if ack.sent.get() >= self.window_sent {
                 self.epoch = Some(Epoch { end: ack.now, acked: 0.0, marked: 0.0 });
@@ -325,8 +326,7 @@ impl State {
         epoch.acked += acked;
         epoch.marked += ack.marked.as_f64() * self.rules.wire;
         let epoch = *epoch;
-        let Some(rtt) = rtt else { return };
-        let sent = sent(ack.now, rtt);
+        let (rtt, sent) = (ack.since_sent, sent(ack));
         if sent >= epoch.end {
             self.decide(rtt, &epoch, ack.delivery.app_limited);
             let Params { epochs, intra_rtt, .. } = self.rules.params;
@@ -360,10 +360,10 @@ impl State {
         }
     }
 
-    fn adapt(&mut self, ack: &Ack, rtt: Span, acked: f64) {
+    fn adapt(&mut self, ack: &Ack, acked: f64) {
         let Params { target, queue, quick_below, quick_share, .. } = self.rules.params;
         let Some(period) = &mut self.period else {
-            if self.adapted.is_none_or(|at| sent(ack.now, rtt) > at) {
+            if self.adapted.is_none_or(|at| sent(ack) > at) {
                 self.period = Some(Period { since: ack.now, acked: 0.0 });
             }
             return;
@@ -376,7 +376,7 @@ impl State {
         self.period = Some(Period { since: ack.now, acked: 0.0 });
         let Some(cwnd) = self.cwnd.filter(|_| !ack.delivery.app_limited) else { return };
         let full = QUICK_QUEUE * queue.as_f64() / self.rules.capacity;
-        if rtt.as_secs_f64() > self.times_base(1.0) + full || acked < quick_below * cwnd {
+        if ack.since_sent.as_secs_f64() > self.times_base(1.0) + full || acked < quick_below * cwnd {
             self.set((quick_share * acked).min(cwnd));
             self.rest_epochs(ack.sent);
             (self.period, self.adapted) = (None, Some(ack.now));
@@ -384,9 +384,9 @@ impl State {
     }
 }
 
-/// When a packet was sent.
-fn sent(now: Time, rtt: Span) -> Time {
-    Time::from_ps(now.as_ps().saturating_sub(rtt.as_ps()))
+/// When the acknowledged packet was sent.
+fn sent(ack: &Ack) -> Time {
+    Time::from_ps(ack.now.as_ps().saturating_sub(ack.since_sent.as_ps()))
 }
 
 impl Controller for Uno {
@@ -399,14 +399,10 @@ impl Controller for Uno {
             state.learn(rtt, ack.now, ack.sent);
         }
         let acked = ack.acked.as_f64() * state.rules.wire;
-        if let Some(rtt) = ack.rtt {
-            state.grow(ack, rtt, acked);
-        }
-        state.count(ack, ack.rtt, acked);
-        if let Some(rtt) = ack.rtt
-            && state.rules.params.quick_adapt
-        {
-            state.adapt(ack, rtt, acked);
+        state.grow(ack, acked);
+        state.count(ack, acked);
+        if state.rules.params.quick_adapt {
+            state.adapt(ack, acked);
         }
     }
 

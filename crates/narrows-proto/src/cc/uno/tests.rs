@@ -32,6 +32,7 @@ fn seen(us: u64, rtt: u64, segments: u64, marked: u64) -> Ack {
     Ack {
         now: at(us),
         rtt: Some(rtt),
+        since_sent: rtt,
         srtt: rtt,
         marked: MSS * marked,
         sent: MSS * 1_000,
@@ -156,6 +157,20 @@ fn while_e_falls_the_window_grows_by_the_bytes_of_the_epoch() {
     let mut uno = in_epochs(&Params::default(), 100_000.0, 0.99, 1_000);
     uno.on_ack(&seen(1_110, 110, 20, 19));
     assert_near(uno.0.cwnd.expect("it is known"), 100_000.0 * (1.0 - 0.964 * 0.5));
+}
+
+#[test]
+fn what_was_sent_twice_counts() {
+    let mut uno = in_epochs(&Params::default(), 50_000.0, 0.0, 500);
+    uno.on_ack(&Ack { rtt: None, ..seen(200, 100, 10, 0) });
+    // AI is 125 B, ten segments are 10 900 B.
+    assert_near(uno.0.cwnd.expect("it is known"), 50_000.0 + 125.0 * 10_900.0 / 50_000.0);
+    let mut uno = with(&Params::default());
+    uno.on_ack(&seen(100, 100, 1, 0));
+    uno.on_ack(&Ack { rtt: None, ..seen(150, 100, 60, 0) });
+    uno.on_ack(&seen(205, 120, 1, 0));
+    // Sixty segments are more than half of the window: no quick adapt.
+    assert_near(uno.0.cwnd.expect("it is known"), 125_000.0);
 }
 
 #[test]

@@ -225,9 +225,11 @@ impl Sender {
             _ => Bytes::ZERO,
         };
         self.marked += marked;
+        let since_sent = now.saturating_since(newest.sent_at);
         let ack = Ack {
             now,
-            rtt: (!newest.retransmitted).then(|| now.saturating_since(newest.sent_at)),
+            rtt: (!newest.retransmitted).then_some(since_sent),
+            since_sent,
             srtt: self.rtt.srtt(),
             acked: tally.acked,
             marked,

@@ -113,6 +113,14 @@ fn controls_that_read_delay_are_warned_of_waits_longer_than_the_timeout() {
         assert_eq!(warnings(cc, ""), [Code::DelayedAcks], "{cc}");
         assert_eq!(warnings(cc, "ack_every = 1"), [], "{cc}");
     }
+    for cc in ["swift", "theta_powertcp", "uno"] {
+        assert_eq!(
+            warnings(cc, "ack_delay = \"10 ms\""),
+            [Code::DelayedAcks],
+            "{cc} wants every acknowledgment"
+        );
+        assert_eq!(warnings(cc, "ack_every = 1"), [], "{cc}");
+    }
     for cc in ["gemini", "vegas", "copa", "pcc_vivace"] {
         assert_eq!(warnings(cc, "ack_delay_of_rto = 0.5"), [], "{cc}");
         assert_eq!(warnings(cc, "ack_delay = \"10 ms\""), [], "{cc}");
