@@ -10,7 +10,7 @@ use narrows::results::{Staged, StoredCell};
 use narrows::sweep::{DataSet, Found, Manifest, Report, Sweep, stored_points};
 use narrows::visible::shown_path;
 
-use super::report::{make_report, page_of_cell};
+use super::report::{page_of_cell, page_of_sweep};
 use super::sweep::{carry_out, print};
 use crate::{Status, args, show};
 
@@ -80,9 +80,10 @@ fn show_matrix(
             }
         }
     }
-    let matrix = Found::read(out)?.map(|found| sweep_matrix(&found)).transpose()?.flatten();
-    let path = make_report(&[out.to_owned()], None, true, SweepOptions::default())?;
-    let Some(matrix) = matrix.filter(|_| !as_json) else {
+    let Some(found) = Found::read(out)? else { return print(manifest, data, out, as_json, report) };
+    let path = out.join("report.html");
+    Staged::file(&path, true)?.write(page_of_sweep(&found, out, &path, SweepOptions::default())?)?;
+    let Some(matrix) = sweep_matrix(&found)?.filter(|_| !as_json) else {
         return print(manifest, data, out, as_json, report);
     };
     say_part!("{}", show::matrix(&matrix));

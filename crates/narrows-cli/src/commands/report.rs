@@ -63,17 +63,25 @@ pub fn make_report(
 fn make(folders: &[PathBuf], path: &Path, replace: bool, choice: SweepOptions) -> Checked<()> {
     let page = match folders {
         [folder] => match Found::read(folder)? {
-            Some(found) => {
-                let is_inside = path.parent() == Some(folder);
-                let has_page = |cell: &Row| page_of_cell(&Store::cell_of(folder, &cell.id)).is_file();
-                let has_pages = is_inside && found.cells.iter().all(has_page);
-                sweep_page(&found, &SweepOptions { is_inside, has_pages, ..choice })?
-            }
+            Some(found) => page_of_sweep(&found, folder, path, choice)?,
             None => page_of(folders, &choice)?,
         },
         _ => page_of(folders, &choice)?,
     };
     Ok(Staged::file(path, replace)?.write(page)?)
+}
+
+/// The page at `path` of the sweep in a folder.
+pub(super) fn page_of_sweep(
+    found: &Found,
+    folder: &Path,
+    path: &Path,
+    choice: SweepOptions,
+) -> Checked<String> {
+    let is_inside = path.parent() == Some(folder);
+    let has_page = |cell: &Row| page_of_cell(&Store::cell_of(folder, &cell.id)).is_file();
+    let has_pages = is_inside && found.cells.iter().all(has_page);
+    sweep_page(found, &SweepOptions { is_inside, has_pages, ..choice })
 }
 
 /// Where the page of a cell of a sweep is, if it has one.

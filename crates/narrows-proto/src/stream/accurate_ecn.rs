@@ -13,10 +13,12 @@
 //! An exact count stands for the option of byte counters, which tells as much: it adds 8 B to an acknowledgment, unless three blocks
 //! leave no room (they go first), where the count arrives all the same.
 //!
-//! Both ends know at once what they agree on (`peer_ecn`), as if from an earlier connection. That the SYN arrived changed shows in any
-//! form; of data only the option shows it, whose counters of the other codepoints stand here as a flag. A mark of the SYN reaches the
+//! Both ends know at once what they agree on (`peer_ecn`), as if from an earlier connection. As nothing but the SYN is sent before the
+//! SYN-ACK says it, the codepoint of that is all that would differ. That the SYN arrived changed shows in any form; of data only the option shows it, whose counters of the other codepoints stand here as a flag. A mark of the SYN reaches the
 //! control with the first acknowledgment.
 //!
+//! Differs from RFC 9768: nothing is negotiated, so the SYN to a receiver that has no counts says Not-ECT, as that of a control without
+//! them does. A client that does not know would say ECT, and a mark of that SYN would be noticed by nobody.
 //! Differs from RFC 9768: there are neither counts of bytes nor of other codepoints, and an acknowledgment of 8 packets is read as if
 //! many marks were likely, whatever came before. A SYN-ACK says Not-ECT of a SYN that arrived with any other codepoint than it was
 //! sent with.

@@ -3,8 +3,8 @@
 //!
 //! Handshake with exponential back-off · delayed acknowledgements (RFC 5681 §4.2), with the CE state machine of
 //! RFC 8257 §3.2 · SACK (RFC 2018) and DSACK (RFC 2883) · RACK-TLP loss detection (RFC 8985) · retransmission timeout
-//! (RFC 6298) · proportional rate reduction (RFC 9937) · detection of needless retransmissions (RFC 3708) · ECN echo
-//! (RFC 3168, RFC 8257, RFC 9768) · segmentation offload and receive offload · delivery-rate samples with application limits (draft-cheng-iccrg-delivery-rate-estimation-02).
+//! (RFC 6298) · proportional rate reduction (RFC 9937) · detection of needless retransmissions (RFC 3708)
+//! and timeouts (RFC 3522), which are taken back (RFC 4015) · ECN echo (RFC 3168, RFC 8257, RFC 9768) · segmentation offload and receive offload · delivery-rate samples with application limits (draft-cheng-iccrg-delivery-rate-estimation-02).
 //!
 //! A [`Connection`] may carry one flow after another ([`Sender::again`]): each begins with what the last one knew of the path.
 //!

@@ -42,6 +42,8 @@ pub struct Receiver {
     counter: Counter,
     /// Counted: the codepoint of some packet arrived changed, and acknowledgments have the option that shows it.
     mangled: bool,
+    /// The segment whose timestamp the next acknowledgment echoes had been sent before (RFC 7323 §4.3).
+    again: bool,
 }
 
 /// Data that arrived out of order.
@@ -103,6 +105,7 @@ impl Receiver {
             ce: false,
             counter: Counter::default(),
             mangled: false,
+            again: false,
         }
     }
 
@@ -159,6 +162,9 @@ impl Receiver {
         let range = segment.range();
         if segment.fin {
             self.size = Some(range.end);
+        }
+        if self.unacknowledged == 0 && range.start <= self.next {
+            self.again = segment.retransmission;
         }
         if range.start == self.next && self.is_in_order() {
             self.next = range.end;
@@ -304,7 +310,8 @@ impl Receiver {
         self.quick = self.quick.saturating_sub(1);
         let ce = self.count(params);
         let ece = self.ce && self.ecn != Ecn::Counted;
-        AckFrame { ack: self.next, syn: false, ece, window, ce, mangled: self.mangled, sacks }
+        let (mangled, again) = (self.mangled, self.again);
+        AckFrame { ack: self.next, syn: false, ece, window, ce, mangled, again, sacks }
     }
 
     /// The window of an acknowledgment that leaves now.

@@ -236,6 +236,19 @@ impl Scoreboard {
         lost
     }
 
+    /// Everything that is lost and has not been retransmitted is on its way after all. What was judged is judged again; what was ever
+    /// given up ([`lost`](Self::lost)) stays counted.
+    pub(super) fn find_lost(&mut self) {
+        for sent in self.segments.iter_mut().filter(|sent| sent.state == State::Lost) {
+            sent.state = State::InFlight;
+            self.inflight += sent.bytes();
+        }
+        if let Some(holes) = &mut self.holes {
+            holes.lost.clear();
+            holes.judged = self.front;
+        }
+    }
+
     fn lose(&mut self, number: u64) -> Bytes {
         let sent = &mut self.segments[(number - self.front) as usize];
         sent.state = State::Lost;
@@ -360,5 +373,26 @@ mod tests {
         assert_eq!(lost, expected);
         let noticed = board.noticed();
         assert_eq!(board.lost_after(noticed).count(), 0);
+    }
+
+    #[test]
+    fn what_is_found_again_is_on_its_way_and_what_was_retransmitted_stays_it() {
+        let mut board = sent(4);
+        let snapshot = board.get(0).expect("sent").snapshot;
+        board.lose_after_timeout(Time::ZERO + Span::from_us(3));
+        let (number, _) = board.next_lost().expect("lost");
+        board.resend(number, Time::ZERO + Span::from_us(9), snapshot, false);
+        board.find_lost();
+        assert_eq!((board.next_lost(), board.inflight(), board.lost()), (None, SEGMENT * 4, SEGMENT * 10));
+        let again: Vec<_> = board.segments.iter().map(|sent| sent.retransmitted).collect();
+        assert_eq!(again, [true, false, false, false]);
+    }
+
+    #[test]
+    fn what_is_found_again_can_be_lost_again() {
+        let mut board = sent(4);
+        board.lose_after_timeout(Time::ZERO + Span::from_us(4));
+        board.find_lost();
+        assert_eq!(board.lose_below(4 * SEGMENT.get()), SEGMENT * 4);
     }
 }

@@ -6,6 +6,7 @@ mod remembered;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::ops::Range;
 
 use proptest::prelude::*;
 
@@ -403,6 +404,39 @@ fn a_needless_halving_is_taken_back() {
     let pipe = Pipe::new(&reno(), 1000, fate).run();
     assert_eq!(pipe.stats().spurious, 1, "{:?}", pipe.stats());
     assert!(pipe.delivered_at - undisturbed.delivered_at < ONE_WAY * 4);
+}
+
+/// The acknowledgments with these numbers are 10 ms late.
+fn late_acknowledgements(late: Range<u64>) -> impl FnMut(bool, u64) -> Fate {
+    move |forward, number| {
+        if !forward && late.contains(&number) { Fate::Delay(Span::from_ms(10)) } else { Fate::Arrive }
+    }
+}
+
+#[test]
+fn a_needless_timeout_retransmits_one_segment_and_leaves_the_window_as_it_was() {
+    // A window of acknowledgments is late, and the one of the retransmission.
+    for (ack_every, late) in [(1, 40..61), (2, 20..31)] {
+        let (min_rto, ack_delay) = (Span::from_ms(5), Span::from_ms(1));
+        let room = Params::default().mss() * 20;
+        let (receive_window, tail_loss_probe) = (Some(room), false);
+        let params =
+            Params { min_rto, ack_delay, ack_every, receive_window, tail_loss_probe, ..Params::default() };
+        let pipe = Pipe::with(params, &reno(), 80, late_acknowledgements(late)).run();
+        let Stats { retransmissions, timeouts, spurious, .. } = pipe.stats();
+        assert_eq!((retransmissions, timeouts, spurious), (1, 1, 1), "one for {ack_every}");
+        assert!(pipe.sender.limit().cwnd >= room, "{:?}", pipe.sender.limit());
+    }
+}
+
+#[test]
+fn a_timeout_for_what_was_lost_is_not_taken_back() {
+    // The window of 20 is lost, and the probe.
+    let fate =
+        |forward, number| if forward && (11..32).contains(&number) { Fate::Lose } else { Fate::Arrive };
+    let pipe = Pipe::new(&window(20), 40, fate).run();
+    let Stats { retransmissions, timeouts, spurious, .. } = pipe.stats();
+    assert_eq!((retransmissions, timeouts, spurious), (21, 1, 0));
 }
 
 #[test]

@@ -55,6 +55,9 @@ pub struct AckFrame {
     pub ce: CeCount,
     /// The codepoint of packets arrived changed: the other counters of the option show it.
     pub mangled: bool,
+    /// It answers a segment that had been sent before. The echoed timestamp shows it (RFC 7323 §4.3): it is that of the segment that
+    /// was the first at the edge since the last acknowledgement.
+    pub again: bool,
     /// Ranges that arrived beyond `ack`.
     pub sacks: SackBlocks,
 }

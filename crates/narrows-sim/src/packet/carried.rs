@@ -7,8 +7,8 @@ use narrows_proto::rdma;
 use narrows_proto::stream::{AckFrame, CeCount, SackBlocks, Segment};
 
 use super::{
-    ACE, AGAIN, CWR, Control, ECE, FIN, FLAGS, Fields, Kind, MAX_TRAILERS, NAK, Packet, Parcel, REQUESTS_ACK,
-    Trailers, pair,
+    ACE, AGAIN, ANSWERS_AGAIN, CWR, Control, ECE, FIN, FLAGS, Fields, Kind, MAX_TRAILERS, NAK, Packet,
+    Parcel, REQUESTS_ACK, Trailers, pair,
 };
 use crate::ids::{FlowId, HostId};
 
@@ -76,7 +76,8 @@ impl Parcel<'_> {
         let ce = self.ce_count();
         let ece = packet.is(ECE) && ce == CeCount::None;
         let mangled = matches!(ce, CeCount::Exact(_)) && self.slots()[0].high() & MANGLED > 0;
-        AckFrame { ack: packet.seq(), syn, ece, window, ce, mangled, sacks }
+        let again = packet.is(ANSWERS_AGAIN);
+        AckFrame { ack: packet.seq(), syn, ece, window, ce, mangled, again, sacks }
     }
 
     /// The count of marks in the acknowledgement inside.
@@ -114,7 +115,8 @@ pub(crate) fn segment_flags(segment: &Segment) -> u8 {
 /// The flags of a packet that carries `frame`, of a stream.
 #[inline(always)]
 pub(crate) fn ack_flags(frame: &AckFrame) -> u8 {
-    match frame.ce {
+    let again = if frame.again { ANSWERS_AGAIN } else { 0 };
+    let marks = match frame.ce {
         CeCount::None if frame.ece => ECE,
         CeCount::None => 0,
         CeCount::Exact(_) => FIN,
@@ -122,7 +124,8 @@ pub(crate) fn ack_flags(frame: &AckFrame) -> u8 {
             let bit = |number: u8, flag: u8| if bits >> number & 1 > 0 { flag } else { 0 };
             ACE | bit(0, ECE) | bit(1, CWR) | bit(2, FIN)
         }
-    }
+    };
+    marks | again
 }
 
 /// The flags of a packet of an RDMA connection that carries `segment`.
@@ -219,7 +222,8 @@ mod tests {
         ] {
             for blocks in 0..=3_u64 {
                 let mangled = matches!(ce, CeCount::Exact(_)) && blocks % 2 > 0;
-                let mut frame = AckFrame { ack: 7, ce, mangled, ..AckFrame::default() };
+                let again = blocks > 1;
+                let mut frame = AckFrame { ack: 7, ce, mangled, again, ..AckFrame::default() };
                 (0..blocks).for_each(|n| frame.sacks.push(2 * n + 8..2 * n + 9));
                 let (trailers, slots) = pack(&frame);
                 let flags = ack_flags(&frame);

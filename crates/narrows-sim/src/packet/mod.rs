@@ -129,6 +129,8 @@ impl Kind {
 pub(crate) const ECT: u8 = 1;
 /// It has been marked.
 pub(crate) const CE: u8 = 2;
+/// Acknowledgement of a stream, which is never marked: answers a segment that had been sent before.
+pub(crate) const ANSWERS_AGAIN: u8 = 2;
 /// Acknowledgement: echoes a mark.
 pub(crate) const ECE: u8 = 4;
 /// Data over RDMA: switches write telemetry into it.

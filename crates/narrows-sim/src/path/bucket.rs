@@ -40,21 +40,20 @@ impl Bucket {
         enough
     }
 
-    /// Takes the tokens of a packet as soon as there are enough, from `now` on, which is never earlier than the last time. Returns when.
-    ///
-    /// # Panics
-    /// If the packet is larger than the bucket.
-    pub(super) fn take_when_enough(&mut self, now: Time, size: u64) -> Time {
+    /// When there are enough tokens for a packet, from `now` on, or from the last time on if that is later.
+    pub(super) fn when_enough(&mut self, now: Time, size: u64) -> Time {
         self.fill(now.max(self.at));
+        let missing = (u128::from(size) * PER_BYTE).saturating_sub(self.content);
+        self.at + Span::from_ps(u64::try_from(missing.div_ceil(self.rate)).unwrap_or(u64::MAX))
+    }
+
+    /// Takes the tokens of a packet at a time at which there are enough ([`when_enough`](Self::when_enough)).
+    pub(super) fn spend(&mut self, at: Time, size: u64) {
         let needed = u128::from(size) * PER_BYTE;
-        let missing = needed.saturating_sub(self.content);
-        let wait = Span::from_ps(u64::try_from(missing.div_ceil(self.rate)).unwrap_or(u64::MAX));
-        let at = self.at + wait;
+        let come = self.rate * u128::from((at - self.at).as_ps());
         // What comes in the last picosecond beyond what is needed stays.
-        self.content =
-            (self.content + self.rate * u128::from(wait.as_ps())).min(self.depth.max(needed)) - needed;
+        self.content = (self.content + come).min(self.depth.max(needed)) - needed;
         self.at = at;
-        at
     }
 }
 
@@ -66,6 +65,12 @@ mod tests {
 
     fn us(us: u64) -> Time {
         Time::ZERO + Span::from_us(us)
+    }
+
+    fn take_when_enough(bucket: &mut Bucket, now: Time, size: u64) -> Time {
+        let at = bucket.when_enough(now, size);
+        bucket.spend(at, size);
+        at
     }
 
     #[test]
@@ -83,7 +88,7 @@ mod tests {
     #[test]
     fn ten_packets_leave_at_once_and_then_one_in_each_1_2_ms() {
         let mut bucket = Bucket::new(BitRate::from_mbps(10), Bytes::new(15_000));
-        let left: Vec<_> = (0..20).map(|_| bucket.take_when_enough(Time::ZERO, 1_500)).collect();
+        let left: Vec<_> = (0..20).map(|_| take_when_enough(&mut bucket, Time::ZERO, 1_500)).collect();
         let expected: Vec<_> = (0..20_u64).map(|number| us(1_200 * number.saturating_sub(9))).collect();
         assert_eq!(left, expected);
     }
@@ -127,7 +132,7 @@ mod tests {
             for (gap, size) in offered {
                 let before = shaper.clone();
                 let start = now + Span::from_ps(gap);
-                now = shaper.take_when_enough(start, size);
+                now = take_when_enough(&mut shaper, start, size);
                 prop_assert!(now >= start && before.clone().take(now, size as u16));
                 prop_assert!(now == start || !before.clone().take(Time::from_ps(now.as_ps() - 1), size as u16));
             }

@@ -40,7 +40,7 @@ pub use self::mangling::Mangling;
 pub use self::opportunities::Opportunities;
 pub use self::policer::{Excess, Policer};
 pub use self::rate::Rate;
-pub use self::shaper::Shaper;
+pub use self::shaper::{Peak, Shaper};
 pub use self::slots::{Gap, Keep, Slots};
 pub use self::steps::Steps;
 pub(crate) use self::thinning::Thinning;

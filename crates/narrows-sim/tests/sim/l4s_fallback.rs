@@ -7,7 +7,7 @@ use narrows_proto::stream::{AccurateEcn, Params};
 use narrows_proto::units::{BitRate, Bytes, Span};
 use narrows_sim::mechanism::dualpi2::DualPi2;
 use narrows_sim::path::{Mangling, Path};
-use narrows_sim::switch::{Codel, Marking, Pie, SwitchConfig};
+use narrows_sim::switch::{Codel, MarkAt, Marking, Pie, Red, RedAction, SwitchConfig};
 use narrows_sim::traffic::Group;
 use narrows_sim::{Network, PortCounters};
 
@@ -119,6 +119,51 @@ fn at_one_queue_that_marks_by_classic_rules_only_detection_leaves_classic_flows_
                 assert!(off > 4.0 && (0.5..=2.0).contains(&on), "{of}");
             }
         }
+    }
+}
+
+/// RED with ECN whose thresholds are so many milliseconds of the link.
+fn red(mbps: u64, min_ms: u64, max_ms: u64) -> Marking {
+    let bytes = |ms: u64| Bytes::new(mbps * 125 * ms);
+    Marking::Red(Red {
+        min: bytes(min_ms),
+        max: bytes(max_ms),
+        max_p: 0.1,
+        weight: 0.002,
+        gentle: true,
+        spread: true,
+        action: RedAction::Mark,
+        mark_at: MarkAt::Enqueue,
+        at: Vec::new(),
+    })
+}
+
+/// The rate of Prague over that of a classic flow at RED, without and with detection.
+fn beside_red(classic: &Config, mbps: u64, rtt_ms: u64, [min_ms, max_ms]: [u64; 2]) -> [f64; 2] {
+    [false, true].map(|detects| {
+        let config = SwitchConfig { marking: red(mbps, min_ms, max_ms), ..deep() };
+        beside(classic, detects, mbps, rtt_ms, config)
+    })
+}
+
+#[test]
+fn at_red_a_long_queue_is_detected() {
+    for classic in [classic_ecn(), cubic_ecn()] {
+        for (mbps, rtt_ms) in [(12, 20), (40, 10), (40, 50)] {
+            let [off, on] = beside_red(&classic, mbps, rtt_ms, [10, 30]);
+            // The same bounds as at CoDel and PIE.
+            let of = format!("{}, {mbps} Mb/s, {rtt_ms} ms: {off} and {on}", classic.name());
+            assert!(off > 4.0 && (0.5..=2.0).contains(&on), "{of}");
+        }
+    }
+}
+
+/// A limit of the detection: a queue of 1 to 3 ms counts as one of L4S, whatever marks there.
+#[test]
+fn at_red_a_short_queue_is_not_detected() {
+    for classic in [classic_ecn(), cubic_ecn()] {
+        let [off, on] = beside_red(&classic, 40, 50, [1, 3]);
+        assert!(off > 4.0 && on > 4.0, "{}: {off} and {on}", classic.name());
     }
 }
 

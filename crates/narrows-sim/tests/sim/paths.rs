@@ -5,7 +5,7 @@ use std::sync::Arc;
 use narrows_proto::stream::Params;
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 use narrows_sim::path::{
-    Added, Excess, Gap, GilbertElliott, Jitter, Keep, Late, Opportunities, Path, Policer, Rate, Shaper,
+    Added, Excess, Gap, GilbertElliott, Jitter, Keep, Late, Opportunities, Path, Peak, Policer, Rate, Shaper,
     Slots, Steps,
 };
 use narrows_sim::topology::{Dumbbell, Topology};
@@ -58,7 +58,13 @@ fn delay(steps: &[(u64, u64)], period: Option<u64>) -> Option<Arc<Steps<Span>>> 
 }
 
 fn shaper(mbps: u64, burst: u64) -> Option<Shaper> {
-    Some(Shaper { rate: BitRate::from_mbps(mbps), burst: Bytes::new(burst) })
+    Some(Shaper { rate: BitRate::from_mbps(mbps), burst: Bytes::new(burst), peak: None })
+}
+
+/// With a second bucket of this rate that holds one packet.
+fn with_peak(shaper: Option<Shaper>, mbps: u64) -> Option<Shaper> {
+    let peak = Some(Peak { rate: BitRate::from_mbps(mbps), burst: Bytes::new(1_538) });
+    Some(Shaper { peak, ..shaper? })
 }
 
 fn opportunities(lines: &[u64]) -> Option<Rate> {
@@ -98,6 +104,7 @@ fn alone_a_flow_takes_its_ideal_time_over_any_link_that_changes() {
         Path { delay: delay(&[(0, 5), (20, 9), (60, 12)], None), ..Path::default() },
         Path { rate: opportunities(&[1, 1, 2, 5, 9, 9, 9, 14]), ..Path::default() },
         Path { shaper: shaper(4, 15_380), ..Path::default() },
+        Path { shaper: with_peak(shaper(4, 15_380), 6), ..Path::default() },
         Path { shaper: shaper(7, 3_000), rate: rate(&[(0, 10), (20, 3)], Some(31)), ..Path::default() },
     ];
     for path in paths {

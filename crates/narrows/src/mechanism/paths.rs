@@ -2,7 +2,7 @@
 
 use narrows_proto::units::{BitRate, Bytes, Span};
 use narrows_sim::DropCause;
-use narrows_sim::path::{DOCS, Excess, Gap, GilbertElliott, Jitter, Keep, Policer, Shaper, Slots};
+use narrows_sim::path::{DOCS, Excess, Gap, GilbertElliott, Jitter, Keep, Peak, Policer, Shaper, Slots};
 
 use super::{Declare, Entry, Mechanism};
 use crate::counters::Of::Ports;
@@ -32,6 +32,7 @@ pub(super) const ENTRIES: &[Entry] = &[Entry {
         "GilbertElliott",
         "Policer",
         "Shaper",
+        "Peak",
         "Jitter",
         "Added",
         "Late",
@@ -47,7 +48,8 @@ impl Mechanism for Home {
         let slots =
             Slots { gap: Gap::Fixed(Span::from_ms(4)), max_packets: None, max_bytes: None, keep: Keep::All };
         declare("Policer", &|ranges| Policer { rate, burst, excess: Excess::Drop }.check(ranges));
-        declare("Shaper", &|ranges| Shaper { rate, burst }.check(ranges));
+        declare("Shaper", &|ranges| Shaper { rate, burst, peak: None }.check(ranges));
+        declare("Peak", &|ranges| Peak { rate: rate.scaled(2.0), burst }.check(rate, ranges));
         declare("GilbertElliott", &|ranges| bursts.check(ranges));
         declare("Jitter", &|ranges| Jitter { added: None, late: None, reorder: false }.check(ranges));
         declare("Slots", &|ranges| slots.check(ranges));
@@ -58,7 +60,9 @@ impl Mechanism for Home {
         for (number, path) in scenario.paths.iter().enumerate() {
             let policer = path.policer.map(|policer| ("policer", "passes", policer.burst));
             let shaper = path.shaper.map(|shaper| ("shaper", "sends", shaper.burst));
-            for (key, never, burst) in policer.into_iter().chain(shaper) {
+            let peak = path.shaper.and_then(|shaper| shaper.peak);
+            let peak = peak.map(|peak| ("shaper.peak", "sends", peak.burst));
+            for (key, never, burst) in policer.into_iter().chain(shaper).chain(peak) {
                 if burst < largest {
                     let message = format!(
                         "burst = {burst}: a bucket that is no deeper never {never} packets of {largest}"

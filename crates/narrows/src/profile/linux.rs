@@ -62,12 +62,13 @@ constants! {
     "three segments beyond a hole mean loss: sysctl tcp_reordering = 3";
     "a connection has no more than a burst in the network card: tcp_small_queue_check, net/ipv4/tcp_output.c, with sysctl tcp_limit_output_bytes (1 MiB, 256 KiB in 4.9), needs no rule here";
     "spurious retransmissions that the receiver reports are undone: sysctl tcp_dsack = 1";
+    "a timeout is undone, and what it took for lost is not, when the first acknowledgment after it echoes an earlier timestamp: tcp_try_undo_loss and tcp_packet_delayed, net/ipv4/tcp_input.c, with sysctl tcp_timestamps = 1";
     "small writes are not held back for more: sysctl tcp_autocorking = 1 changes nothing for an application that writes all of a flow at once";
     "the send buffer follows the window (tcp_sndbuf_expand, net/ipv4/tcp_input.c) and limits nothing before its largest size: for each segment of twice the window it has room for a power of two of bytes that segment, headers and 320 B fit into, so for two windows of payload at least, for six of 1448 B segments; a third of it may be waiting to be written";
     differs:
     "timers are exact; those of Linux go in ticks (HZ), up to one tick later";
     "a repeated SYN neither shrinks the initial window nor raises the first timeout to 3 s (tcp_init_metrics, TCP_TIMEOUT_FALLBACK)";
-    "a timeout is not found to be spurious by what arrives of the first transmissions (F-RTO, sysctl tcp_frto = 2), only by duplicates";
+    "after a timeout what was lost is sent before new data: none of it waits to find out whether the timeout was spurious (F-RTO, sysctl tcp_frto = 2)";
     "a window that application or receiver keeps from being used for a timeout does not shrink (tcp_cwnd_application_limited)";
     "a first mark does not begin two quick acknowledgments and does not end interactive (pingpong) mode (tcp_ecn_check_ce)";
     "what the system adds to payload takes no room in the send buffer (sk_wmem_queued), and the application writes as soon as a segment fits, in Linux when a third is free: a connection that the largest size limits has up to a third less under way there";

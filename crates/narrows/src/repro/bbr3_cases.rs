@@ -203,19 +203,90 @@ mod tests {
     use super::*;
     use narrows_proto::cc::Inside;
 
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Span::from_ms(ms)
+    }
+
+    fn mode(ms: u64, mode: &'static str) -> StateRow {
+        row(ms, "mode", Inside::Word(mode))
+    }
+
+    fn long(ms: u64, bytes: f64) -> StateRow {
+        row(ms, "inflight_long_bytes", Inside::Number(bytes))
+    }
+
+    fn row(ms: u64, name: &'static str, value: Inside) -> StateRow {
+        StateRow { at: at(ms), flow: narrows_sim::FlowId::from(0), name, value }
+    }
+
     #[test]
     fn a_stay_lasts_until_another_mode_is_reported() {
-        let at = |ms| Time::ZERO + Span::from_ms(ms);
-        let row = |ms, name, value| StateRow { at: at(ms), flow: narrows_sim::FlowId::from(0), name, value };
         let rows = [
-            row(1, "mode", Inside::Word("startup")),
+            mode(1, "startup"),
             row(1, "pacing_gain", Inside::Number(2.77)),
-            row(5, "mode", Inside::Word("startup")),
-            row(9, "mode", Inside::Word("drain")),
+            mode(5, "startup"),
+            mode(9, "drain"),
             row(9, "pacing_gain", Inside::Number(0.5)),
         ];
         let stays = stays(&rows);
         let found: Vec<_> = stays.iter().map(|stay| (stay.mode, stay.seconds(), stay.pacing_gain)).collect();
         assert_eq!(found, [("startup", Some(0.008), Some(2.77)), ("drain", None, Some(0.5))]);
+    }
+
+    #[test]
+    fn a_stay_has_its_first_moment_and_not_that_of_the_next() {
+        let stays = stays(&[mode(1, "up"), mode(5, "down")]);
+        assert_eq!([0, 1, 4, 5].map(|ms| stays[0].has(at(ms))), [false, true, true, false]);
+        assert!(stays[1].has(at(1_000_000)), "the last does not end");
+    }
+
+    #[test]
+    fn of_several_flows_the_stays_of_the_first_count() {
+        let other = StateRow { flow: narrows_sim::FlowId::from(1), ..mode(2, "drain") };
+        assert_eq!(stays(&[mode(1, "startup"), other]).len(), 1);
+    }
+
+    #[test]
+    fn a_value_counts_within_ten_milliseconds() {
+        let rows = [long(20, 7.0)];
+        let found = [9, 10, 20, 21].map(|ms| value_after(&rows, "inflight_long_bytes", at(ms)));
+        assert_eq!(found, [None, Some(7.0), Some(7.0), None]);
+        assert_eq!(value_after(&rows, "inflight_short_bytes", at(20)), None);
+    }
+
+    #[test]
+    fn a_cut_is_a_lower_bound_right_after_up() {
+        // Lower after the first UP, the same after the second, higher after the third, and nothing reported after the last.
+        let rows = [
+            long(1, 100.0),
+            mode(2, "up"),
+            mode(10, "down"),
+            long(10, 80.0),
+            mode(20, "up"),
+            mode(30, "down"),
+            long(31, 80.0),
+            mode(40, "up"),
+            mode(50, "down"),
+            long(50, 90.0),
+            mode(60, "up"),
+            mode(70, "down"),
+        ];
+        assert_eq!(cuts(&rows, &stays(&rows)), 1.0);
+    }
+
+    #[test]
+    fn the_way_back_is_from_the_end_of_up_to_the_next_refill_or_up() {
+        // 40 ms to REFILL, then 25 ms to an UP whose REFILL ended at once; after the last UP none follows.
+        let rows = [
+            mode(0, "up"),
+            mode(10, "down"),
+            mode(50, "refill"),
+            mode(60, "up"),
+            mode(75, "down"),
+            mode(100, "up"),
+            mode(130, "cruise"),
+        ];
+        assert_eq!(again_after_up(&stays(&rows)), Some(0.025));
+        assert_eq!(again_after_up(&stays(&rows[..2])), None);
     }
 }

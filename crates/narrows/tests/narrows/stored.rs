@@ -26,6 +26,7 @@ const MAY_BE_MISSING: &[(&str, &[&str])] = &[
             "LinkPath.policer",
             "LinkPath.ecn",
             "LinkPath.shaper",
+            "Shaper.peak",
             "LinkPath.jitter",
             "LinkPath.slots",
             "LinkPath.profile",

@@ -23,9 +23,11 @@ pub(super) struct Bounds {
     pub(super) ranges: u32,
     range_end: u64,
     undo: Option<Undo>,
+    /// The acknowledgment before said that losses are being repaired: further ones have the same beginning.
+    pub(super) recovering: bool,
 }
 
-/// Bounds and state before the first loss of a round.
+/// Bounds and state before the first loss of a recovery.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Undo {
     pub(super) mode: Mode,
@@ -76,6 +78,7 @@ impl Bounds {
     pub(super) fn undo(&mut self) -> Option<Undo> {
         let undo = self.undo.take()?;
         self.loss_in_round = false;
+        self.recovering = false;
         self.rate = undo.rate.and_then(|before| Some(before.max(self.rate?)));
         self.inflight = undo.inflight.and_then(|before| Some(before.max(self.inflight?)));
         Some(undo)
@@ -88,7 +91,7 @@ impl Bounds {
             self.restarts = true;
         }
         // Losses that end UP do not hide that it was UP.
-        if self.ranges == 0 {
+        if !self.recovering && (self.ranges == 0 || self.undo.is_none()) {
             let (rate, inflight) = (self.rate, self.inflight);
             self.undo = Some(Undo { mode, long_term, rate, inflight });
         }

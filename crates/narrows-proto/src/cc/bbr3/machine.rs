@@ -3,7 +3,7 @@
 use super::super::Ack;
 use super::mode::Mode;
 use super::model::{Model, Sample};
-use crate::units::{BitRate, Span, Time};
+use crate::units::{BitRate, Bytes, Span, Time};
 
 impl Model {
     pub(super) fn check_full_pipe(&mut self, sample: &Sample) {
@@ -83,7 +83,11 @@ impl Model {
                 self.full.reached = false;
                 self.mode = Mode::Startup;
             }
-            Mode::Up if matches!(self.mode, Mode::Down | Mode::Cruise) => self.start_refill(),
+            Mode::Up if matches!(self.mode, Mode::Down | Mode::Cruise) => {
+                self.start_refill();
+                // The acknowledgment at hand is not counted yet. What was sent since the one before it has seen the losses that were none.
+                self.round.end = self.round.end.saturating_add(Bytes::new(1));
+            }
             _ => {}
         }
         if self.repairing.take().is_some() {

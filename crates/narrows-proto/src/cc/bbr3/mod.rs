@@ -33,7 +33,7 @@
 //!
 //! Differs from the draft: at a timeout the window is one segment; what is not yet given up is not added.
 //! Differs from the draft: a spurious recovery is noticed as late as the transport notices it, when all that was repeated had
-//! arrived.
+//! arrived; a spurious timeout with the first acknowledgment.
 //! Differs from the draft: the round-trip time of the handshake is not used; see [`Params::initial_rtt`].
 //! Differs from Linux: the marked part is that of a round, not of the flight of a packet; the first step after marks have ceased
 //! is the ordinary one.

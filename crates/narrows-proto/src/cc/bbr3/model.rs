@@ -98,6 +98,7 @@ impl Model {
         self.bounds.advance(&sample);
         self.set_pacing(ack, &sample);
         self.set_cwnd(ack);
+        self.bounds.recovering = ack.in_recovery || self.repairing.is_some();
     }
 
     pub(super) fn digest(&mut self, ack: &Ack) -> Sample {

@@ -352,6 +352,42 @@ fn a_spurious_loss_gives_back_what_it_took() {
 }
 
 #[test]
+fn a_spurious_recovery_of_several_rounds_gives_back_what_there_was_before_it() {
+    let mut model = knowing(Mode::Refill);
+    let ack = flight(&model, at(1), 120, 120, 0);
+    model.on_ack(&ack);
+    for number in 0..4 {
+        model.on_lost(at(2), &loss(number, 100, number + 1));
+    }
+    for now in [3, 13] {
+        let ack = flight(&model, at(now), 120, 100, 4);
+        model.on_ack(&Ack { in_recovery: true, ..ack });
+    }
+    assert!(model.bounds.round_began && model.long_term.is_some());
+    model.on_lost(at(14), &loss(200, 100, 1));
+    model.on_spurious();
+    assert_eq!((model.mode, model.long_term), (Mode::Refill, None));
+}
+
+#[test]
+fn after_a_spurious_loss_the_round_is_not_that_of_what_was_sent_before() {
+    let mut model = knowing(Mode::Refill);
+    let ack = flight(&model, at(1), 120, 120, 0);
+    model.on_ack(&ack);
+    for number in 0..4 {
+        model.on_lost(at(2), &loss(number, 100, number + 1));
+    }
+    model.on_spurious();
+    // A segment that was sent after the last acknowledgment, and one that is sent now.
+    for (now, since, mode) in [(3, 1, Mode::Refill), (4, 1, Mode::Up)] {
+        let mut ack = flight(&model, at(now), 1, 100, 0);
+        ack.delivery.delivered = MSS * since;
+        model.on_ack(&ack);
+        assert_eq!(model.mode, mode, "{now} ms");
+    }
+}
+
+#[test]
 fn half_a_product_stays_in_flight_for_200_ms_after_five_seconds_without_a_smaller_round_trip() {
     let mut model = knowing(Mode::Cruise);
     model.probing.restart(at(4_000), Span::from_secs(10), 0.0, 0);

@@ -37,7 +37,7 @@ impl Sender {
         }
         let moved_on = self.board.una() > una_before;
         if moved_on {
-            self.restart_timeout(now);
+            self.move_on(now, una_before, frame);
         }
         if tally.reordered > 0 {
             self.note_reordering(&tally);
@@ -121,12 +121,41 @@ impl Sender {
         };
         undo.duplicates += 1;
         if undo.duplicates >= undo.resent {
-            troubles.undo = None;
-            troubles.counts.spurious += 1;
-            self.cc.on_congestion(now, Congestion::Spurious);
-            self.repair = Repair::None;
-            self.prr = None;
+            self.take_back(now);
         }
+    }
+
+    /// The edge has moved.
+    #[inline]
+    fn move_on(&mut self, now: Time, una_before: u64, frame: &AckFrame) {
+        if matches!(self.repair, Repair::Timeout { .. }) {
+            self.judge_timeout(now, una_before, frame);
+        }
+        self.restart_timeout(now);
+    }
+
+    /// The first acknowledgment after a timeout that moves on. If it answers the first transmission of what the timer has given up, its
+    /// answer was only late (RFC 3522; `tcp_packet_delayed` of Linux).
+    #[cold]
+    fn judge_timeout(&mut self, now: Time, una_before: u64, frame: &AckFrame) {
+        let undo = self.troubles.as_ref().and_then(|troubles| troubles.undo);
+        if undo.is_some_and(|undo| undo.from == una_before) && !frame.again {
+            self.take_back(now);
+        }
+    }
+
+    /// The last loss or timeout was none: the repair ends, and the window is what it was. After a timeout nothing is retransmitted that
+    /// has not been yet (RFC 4015; `tcp_try_undo_loss` of Linux).
+    fn take_back(&mut self, now: Time) {
+        let troubles = self.troubles();
+        troubles.undo = None;
+        troubles.counts.spurious += 1;
+        if matches!(self.repair, Repair::Timeout { .. }) {
+            self.board.find_lost();
+        }
+        self.cc.on_congestion(now, Congestion::Spurious);
+        self.repair = Repair::None;
+        self.prr = None;
     }
 
     /// RFC 8985 §7.4: a probe ends when it is acknowledged; one that waits to be sent is not needed once something else is.

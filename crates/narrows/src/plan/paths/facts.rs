@@ -3,7 +3,7 @@
 use narrows_proto::units::{BitRate, Span};
 use narrows_sim::Network;
 use narrows_sim::path::{
-    Added, Excess, Gap, Jitter, Keep, Mangling, Path, Policer, Rate, Shaper, Slots, Steps,
+    Added, Excess, Gap, Jitter, Keep, Mangling, Path, Peak, Policer, Rate, Shaper, Slots, Steps,
 };
 use serde::Serialize;
 
@@ -61,8 +61,11 @@ fn describe(path: &Path) -> Vec<String> {
         };
         change.to_owned()
     }));
-    if let Some(Shaper { rate, burst }) = path.shaper {
-        does.push(format!("shaped to {rate} after a burst of {burst}"));
+    if let Some(Shaper { rate, burst, peak }) = path.shaper {
+        let peak = peak.map_or_else(String::new, |Peak { rate, burst }| {
+            format!(", sent at {rate} in bursts of {burst}")
+        });
+        does.push(format!("shaped to {rate} after a burst of {burst}{peak}"));
     }
     does.extend(path.jitter.as_ref().map(jitter));
     does.extend(path.slots.as_ref().map(slots));

@@ -99,6 +99,7 @@ impl Entry<'_, '_> {
             ("loss.gilbert_elliott", bursts.map(|bursts| bursts.check(&mut ranges))),
             ("policer", policer.map(|policer| policer.check(&mut ranges))),
             ("shaper", shaper.map(|shaper| shaper.check(&mut ranges))),
+            ("shaper.peak", shaper.and_then(|shaper| Some(shaper.peak?.check(shaper.rate, &mut ranges)))),
             ("jitter", jitter.as_ref().map(|jitter| jitter.check(&mut ranges))),
             ("slots", slots.as_ref().map(|slots| slots.check(&mut ranges))),
         ];
