@@ -366,14 +366,13 @@ impl Sender {
 
     /// Reports to the controller what was delivered.
     fn digest(&mut self, now: Time, frame: &AckFrame, tally: &Tally, newest: &Sent, inflight_before: Bytes) {
-        let lost = self.board.lost();
+        let (since_sent, lost) = (now.saturating_since(newest.sent_at), self.board.lost());
         let (delivery, round_start) = self.delivery.on_ack(now, tally.acked, newest, self.rtt.min(), lost);
         if round_start {
             self.limited = [false, self.limited[0]];
         }
         let marked = if frame.ece && self.ecn.is_accurate() { tally.acked } else { Bytes::ZERO };
         self.stats.marked += marked;
-        let since_sent = now.saturating_since(newest.sent_at);
         self.cc.on_ack(&Ack {
             now,
             rtt: (!newest.retransmitted).then_some(since_sent),
@@ -401,8 +400,7 @@ impl Sender {
     /// A congestion notification packet arrived.
     pub fn on_cnp(&mut self, now: Time) {
         self.stats.cnps += 1;
-        self.cc.on_signal(now, &Signal::Cnp);
-        self.limit = self.cc.limit();
+        self.on_signal(now, &Signal::Cnp);
     }
 
     /// A mechanism of switches and hosts has reported.
