@@ -13,7 +13,7 @@ use narrows_sim::topology::{CrossDc, Fabric, NodeKind, Star, Topology, Wan};
 use narrows_sim::{Network, Outcome};
 
 /// Two data centers of six hosts at 10 Gb/s each, 100 us apart over 10 Gb/s.
-fn two(themis: Option<Themis>) -> Network {
+fn two(themis: Option<&Themis>) -> Network {
     let rate = BitRate::from_gbps(10);
     let wan = Wan {
         rate,
@@ -30,14 +30,14 @@ fn two(themis: Option<Themis>) -> Network {
     let mut network = network(topology, &switch);
     for (node, settings) in network.topology.nodes().iter().zip(&mut network.switches) {
         if matches!(&node.kind, NodeKind::Switch { class, .. } if class == "border") {
-            *settings = Some(SwitchConfig { themis: themis.clone(), ..switch.clone() });
+            *settings = Some(SwitchConfig { themis: themis.cloned(), ..switch.clone() });
         }
     }
     network
 }
 
-fn holding() -> Option<Themis> {
-    Some(Themis { hold: Some(Hold::default()), ..Themis::default() })
+fn holding() -> Themis {
+    Themis { hold: Some(Hold::default()), ..Themis::default() }
 }
 
 fn counted<O>(network: &Network, outcome: &Outcome<O>, from: &str, to: &str) -> ThemisCounters {
@@ -65,7 +65,7 @@ fn first_cnp(network: &Network) -> Time {
 fn a_source_hears_of_congestion_near_it_before_its_packets_have_arrived() {
     // The switch of the data center marks, 10 + 10 Gb/s into 10; the border behind it answers. Data arrives after 100 us and more, and so
     // does a CNP of the receiver, twice.
-    let [far, near] = [two(None), two(Some(Themis::default()))].map(|network| first_cnp(&network));
+    let [far, near] = [two(None), two(Some(&Themis::default()))].map(|network| first_cnp(&network));
     assert!(far > Time::ZERO + Span::from_us(200), "{far}");
     let sooner = far - near;
     let bounds = Span::from_us(190)..Span::from_us(210);
@@ -74,7 +74,7 @@ fn a_source_hears_of_congestion_near_it_before_its_packets_have_arrived() {
 
 #[test]
 fn every_notification_is_a_cnp_at_a_source_and_receivers_far_away_send_none() {
-    let network = two(Some(Themis::default()));
+    let network = two(Some(&Themis::default()));
     let flows = (0..4).map(|host| flow(host, 6 + host, 20_000_000)).collect();
     let traffic = traffic(rdma(Params::default(), dcqcn()), flows);
     let outcome = Run::new(&network, &traffic).run();
@@ -92,7 +92,7 @@ fn every_notification_is_a_cnp_at_a_source_and_receivers_far_away_send_none() {
 #[test]
 fn a_flow_is_notified_once_in_a_gap() {
     let count = |gap| {
-        let network = two(Some(Themis { gap, ..Themis::default() }));
+        let network = two(Some(&Themis { gap, ..Themis::default() }));
         let flows = (0..2).map(|host| flow(host, 6 + host, ENDLESS)).collect();
         let traffic = traffic(rdma(Params::default(), dcqcn()), flows);
         all(&Run::new(&network, &traffic).until(Span::from_ms(20)).run())[1]
@@ -107,7 +107,7 @@ fn a_flow_is_notified_once_in_a_gap() {
 #[test]
 fn only_sources_near_the_switch_are_notified() {
     // Congestion is where the flows arrive: at the switch of the second data center, behind its border.
-    let network = two(Some(Themis::default()));
+    let network = two(Some(&Themis::default()));
     let flows = (0..4).map(|host| flow(host, 6, ENDLESS)).collect();
     let pair = traffic(rdma(Params::default(), dcqcn()), flows);
     let outcome = Run::new(&network, &pair).until(Span::from_ms(5)).run();
@@ -118,7 +118,7 @@ fn only_sources_near_the_switch_are_notified() {
 
 #[test]
 fn marks_of_streams_stay() {
-    let mut network = two(Some(Themis::default()));
+    let mut network = two(Some(&Themis::default()));
     for switch in network.switches.iter_mut().flatten() {
         switch.marking = marking(30_000).marking;
     }
@@ -134,7 +134,7 @@ fn what_is_held_arrives_in_order_and_all_of_it() {
     // Two flows from elsewhere and two from beside it meet at a host. Its CNPs to the first two pass the border of its data center.
     let flows = [0, 1, 7, 8].map(|from| flow(from, 6, 5_000_000)).into();
     let traffic = traffic(rdma(Params::default(), dcqcn()), flows);
-    let outcome = Run::new(&two(holding()), &traffic).run();
+    let outcome = Run::new(&two(Some(&holding())), &traffic).run();
     assert!(outcome.mechanisms.themis.held > 100, "{:?}", outcome.mechanisms.themis);
     assert!(outcome.flows.iter().all(|flow| flow.end.is_some()));
     assert_eq!(stats(&outcome, |stats| stats.retransmissions), 0);
@@ -142,7 +142,7 @@ fn what_is_held_arrives_in_order_and_all_of_it() {
 
 #[test]
 fn any_number_of_threads_gives_the_same_bytes() {
-    let network = two(holding());
+    let network = two(Some(&holding()));
     let across = (0..4).map(|host| flow(host, 6 + host % 2, 1_000_000));
     let back = (0..4).map(|host| flow(6 + host, host % 2, 1_000_000));
     let traffic = traffic(rdma(Params::default(), dcqcn()), across.chain(back).collect());
