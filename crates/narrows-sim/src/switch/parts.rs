@@ -15,7 +15,7 @@ use crate::mechanism::buffer::Memory;
 use crate::mechanism::congestion_point::CongestionPoints;
 use crate::mechanism::marking::Marker;
 use crate::mechanism::pfc::Watch;
-use crate::mechanism::registry::{PortMechanisms, QueueMechanisms, SwitchMechanisms};
+use crate::mechanism::registry::{PortMechanisms, QueueMechanisms, SwitchMechanisms, each_at_ports};
 use crate::mechanism::telemetry::Meter;
 use crate::mechanism::{FlowControl, InputLink, pause, pfc};
 use crate::network::Network;
@@ -84,11 +84,15 @@ impl SignalParts<'_> {
             (None, None) => FlowControl::Off,
         };
         let site = PortsSite { network, config, ports, inputs: &inputs, largest, neighbor, node, seed };
+        let at_ports = PortMechanisms::new(&site);
+        let mut listed = false;
+        each_at_ports!(ref at_ports, _mechanism => listed = true);
         Mechanisms {
             neighbors,
             points: CongestionPoints::new(&config.congestion_point, ports, first_point, reach, random),
             flow_control,
-            at_ports: PortMechanisms::new(&site),
+            at_ports,
+            listed,
             queues: QueueMechanisms::boxed(&site),
             meters,
             watches: if lossless { vec![Watch::default(); ports] } else { Vec::new() },

@@ -31,6 +31,8 @@ pub(in crate::switch) struct Mechanisms {
     pub(in crate::switch) flow_control: FlowControl,
     /// Those of the list.
     pub(in crate::switch) at_ports: PortMechanisms,
+    /// There are some of these.
+    pub(in crate::switch) listed: bool,
     /// The one that keeps what waits, if one does.
     pub(in crate::switch) queues: Option<Box<QueueMechanisms>>,
     /// By port, if the switch writes telemetry.
@@ -118,10 +120,9 @@ impl Mechanisms {
                 None => return false,
             }
         }
-        if NEIGHBORS {
+        if NEIGHBORS && self.listed {
             let departing = Departing { now: leaving.now, port: leaving.port, from };
-            let shared = &world.shared;
-            each_at_ports!(self.at_ports, mechanism => packet = mechanism.on_departing(&departing, packet, shared));
+            each_at_ports!(self.at_ports, mechanism => packet = mechanism.on_departing(&departing, packet, &world.shared));
         }
         if NEIGHBORS && leaving.queue == SIDE_CLASS {
             packet = packet.aside();

@@ -3,7 +3,7 @@
 use narrows_proto::units::Time;
 
 use super::QueuedPorts;
-use super::mechanisms::transmit;
+use super::mechanisms::{Mechanisms, transmit};
 use crate::mechanism::at_ports::{AtPorts as _, Left, Message, Outbox, Return};
 use crate::mechanism::registry::each_at_ports;
 use crate::mechanism::{StopFrame, StopOrder};
@@ -118,7 +118,8 @@ impl QueuedPorts {
     /// Does what mechanisms have left in their outboxes.
     #[inline(always)]
     pub(super) fn carry_out(&mut self) {
-        while let Some(outbox) = self.mechanisms.as_mut().and_then(|all| all.at_ports.take_outbox()) {
+        let take = |all: &mut Mechanisms| if all.listed { all.at_ports.take_outbox() } else { None };
+        while let Some(outbox) = self.mechanisms.as_deref_mut().and_then(take) {
             self.empty(outbox);
         }
     }
