@@ -37,6 +37,8 @@ pub(crate) enum DemoSubject {
     Rackcc,
     /// A WAN bottleneck: CUBIC, BBR, BBRv3 and Prague under drop tail, CoDel, FQ-CoDel, PIE and DualPI2, as a matrix
     Wan,
+    /// An all-reduce over two data centers beside web search traffic: DCQCN, GEMINI, and Annulus around GEMINI
+    Training,
     /// The same mix of traffic under GEMINI, Annulus around GEMINI, UnoCC and Themis, in two places, as a matrix
     Successors,
     /// Two real hosts, in 10 s: CUBIC of this kernel fills a buffer, and with a near-source loop does not

@@ -15,7 +15,7 @@ use crate::progress::{KEPT, catch_interrupts};
 use crate::{Status, args, fail, show};
 
 /// A variant: its name and the plans for all seeds.
-struct Contender {
+pub(super) struct Contender {
     name: String,
     plans: Vec<Arc<Plan>>,
 }
@@ -59,119 +59,6 @@ pub(crate) fn compare(arguments: &args::Compare) -> Checked<Status> {
     side_by_side(&contenders, &show, &arguments.execution)
 }
 
-/// A demonstration: variants of a built-in scenario, each a name and overrides.
-struct Demonstration {
-    scenario: &'static str,
-    out: &'static str,
-    variants: &'static [(&'static str, &'static [&'static str])],
-}
-
-/// DCTCP inside the data centers and BBR across, alone and in Annulus. The WAN flows start in one rack.
-const TWO_DC_MIX: Demonstration = Demonstration {
-    scenario: "two-dc-mix",
-    out: "out/demo",
-    variants: &[
-        ("dctcp+bbr", &[ONE_RACK, LONGER, "traffic.wan.cc={ bbr = {} }"]),
-        (
-            "annulus(dctcp+bbr)",
-            &[
-                ONE_RACK,
-                LONGER,
-                "traffic.dc.cc={ annulus = { end_to_end = { dctcp = {} }, near_source = { dc_rtt = \"10 us\" } } }",
-                "traffic.wan.cc={ annulus = { end_to_end = { bbr = {} }, near_source = { dc_rtt = \"10 us\" } } }",
-                "switches.default.congestion_point={ qcn = { set_point = \"33 kB\", message = { reach = \"tor_agg\" } } }",
-            ],
-        ),
-    ],
-};
-
-const ONE_RACK: &str =
-    "traffic.wan.pattern={ long_lived = { flows = 6, from = \"dc0/rack0/*\", to = \"dc1/*\" } }";
-const LONGER: &str = "stop.after=200 ms";
-
-/// PAUSE alone, and with switches that talk to the senders.
-const VICTIM: Demonstration = Demonstration {
-    scenario: "victim",
-    out: "out/demo-bcn",
-    variants: &[
-        ("pause", &[]),
-        (
-            "pause+bcn",
-            &[
-                "switches.default.congestion_point={ bcn = { set_point = \"32 kB\", severe = \"600 kB\", \
-                 sampling = { random = 0.05 } } }",
-                "reaction_points={ rule = { bcn = {} } }",
-            ],
-        ),
-        (
-            "pause+qcn",
-            &[
-                "switches.default.congestion_point={ qcn = { set_point = \"32 kB\" } }",
-                "reaction_points={ rule = { qcn = {} } }",
-            ],
-        ),
-    ],
-};
-
-/// A victim of priority-based flow control alone, and with congested flows isolated.
-const INCAST_VICTIM: Demonstration = Demonstration {
-    scenario: "isolation",
-    out: "out/demo-dvl",
-    variants: &[
-        ("pfc", &["switches.default={ buffer = { size = \"3 MB\", sharing = \"complete\" }, pfc = {} }"]),
-        ("pfc+dvl", &["switches.default.isolation={ scheme = \"dvl\" }"]),
-        ("pfc+edvl", &["switches.default.isolation={ scheme = \"edvl\" }"]),
-    ],
-};
-
-/// Short flows that look for their share, and short flows that are notified of it.
-const SHORT_BESIDE_LONG: Demonstration = Demonstration {
-    scenario: "racks",
-    out: "out/demo-rackcc",
-    variants: &[
-        (
-            "dctcp",
-            &[
-                "traffic.long.cc={ dctcp = {} }",
-                "traffic.short.cc={ dctcp = {} }",
-                "switches.default={ buffer = { size = \"75 kB\", sharing = \"per_port\" }, \
-                 marking = { step = { k = \"37500 B\" } } }",
-                // What the scenario expects is what RackCC does.
-                "expect=[]",
-            ],
-        ),
-        ("rackcc", &[]),
-    ],
-};
-
-/// Shows what the simulator is for.
-pub(crate) fn demo(arguments: &args::Demo) -> Checked<Status> {
-    let demonstration = match arguments.subject {
-        #[cfg(target_os = "linux")]
-        args::DemoSubject::Live => unreachable!("it has real hosts: `demo_live`"),
-        args::DemoSubject::Wan | args::DemoSubject::Successors => unreachable!("a sweep: `demo_sweep`"),
-        args::DemoSubject::TwoDcMix => TWO_DC_MIX,
-        args::DemoSubject::Bcn => VICTIM,
-        args::DemoSubject::Dvl => INCAST_VICTIM,
-        args::DemoSubject::Rackcc => SHORT_BESIDE_LONG,
-    };
-    let title = demonstration.scenario;
-    let base = narrows::templates::find(title).expect("the demonstration is built in").document()?;
-    let variant = |(name, overrides): &(&str, &[&str])| {
-        let mut document = base.clone();
-        overrides.iter().try_for_each(|assignment| document.set(assignment))?;
-        Ok(((*name).to_owned(), document))
-    };
-    let documents = demonstration.variants.iter().map(variant).collect::<Checked<Vec<_>>>()?;
-    let seeds = arguments.seeds.unwrap_or(5);
-    let contenders = contenders(documents, seeds)?;
-    // The demonstration owns its folder, so that it can be repeated.
-    let (overwrite, own) = (arguments.out.is_none(), PathBuf::from(demonstration.out));
-    let out = arguments.out.clone().unwrap_or(own);
-    let show = Show { title, out, overwrite, markdown: false, seeds };
-    side_by_side(&contenders, &show, &arguments.execution)
-}
-
 /// Reads `name:path=value;path=value`.
 fn variant(base: &Document, text: &str) -> Checked<(String, Document)> {
     let source = Arc::new(Source { name: "--variant".into(), text: text.to_owned() });
@@ -189,7 +76,7 @@ fn variant(base: &Document, text: &str) -> Checked<(String, Document)> {
     Ok((visible(name.trim()).into_owned(), document))
 }
 
-fn contenders(documents: Vec<(String, Document)>, seeds: u32) -> Checked<Vec<Contender>> {
+pub(super) fn contenders(documents: Vec<(String, Document)>, seeds: u32) -> Checked<Vec<Contender>> {
     let mut contenders: Vec<Contender> = Vec::new();
     for (name, document) in documents {
         // Scenarios of the same name in different folders still get a folder each.
@@ -200,7 +87,11 @@ fn contenders(documents: Vec<(String, Document)>, seeds: u32) -> Checked<Vec<Con
     Ok(contenders)
 }
 
-fn side_by_side(contenders: &[Contender], show: &Show<'_>, execution: &args::Execution) -> Checked<Status> {
+pub(super) fn side_by_side(
+    contenders: &[Contender],
+    show: &Show<'_>,
+    execution: &args::Execution,
+) -> Checked<Status> {
     let output = Output::begin(&show.out, show.overwrite)?;
     catch_interrupts(KEPT);
     let plan = &contenders[0].plans[0];

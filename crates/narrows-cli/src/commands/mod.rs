@@ -1,6 +1,7 @@
 //! One function for each command.
 
 mod compare;
+mod demo;
 #[cfg(target_os = "linux")]
 mod demo_live;
 mod demo_sweep;
@@ -23,7 +24,8 @@ mod twin;
 mod validate;
 mod weakness;
 
-pub(crate) use compare::{compare, demo};
+pub(crate) use compare::compare;
+pub(crate) use demo::demo;
 #[cfg(target_os = "linux")]
 pub(crate) use demo_live::demo_live;
 pub(crate) use demo_sweep::demo_sweep;
