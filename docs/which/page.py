@@ -111,10 +111,10 @@ def draw(cells: Cells) -> None:
     """A picture for each metric: a panel for each place, a row for each control."""
     import matplotlib
 
-    matplotlib.use("svg")
+    matplotlib.use("agg")
     import matplotlib.pyplot as plt
 
-    plt.rcParams.update({"svg.hashsalt": "which", "font.size": 8, "font.family": "sans-serif", "svg.fonttype": "none"})
+    plt.rcParams.update({"font.size": 8, "font.family": "sans-serif"})
     for metric, (name, title, less) in METRICS.items():
         across = 5
         down = math.ceil(len(cells.places) / across)
@@ -138,7 +138,7 @@ def draw(cells: Cells) -> None:
         axes[0, 0].invert_yaxis()
         figure.suptitle(f"{title} ({'less' if less else 'more'} is better)", fontsize=9)
         figure.tight_layout()
-        figure.savefig(PICTURES / f"which-{name}.svg", metadata={"Date": None})
+        figure.savefig(PICTURES / f"which-{name}.png", dpi=110, metadata={"Software": None})
         plt.close(figure)
 
 
@@ -172,9 +172,9 @@ def rules(cells: Cells) -> str:
 
 
 def fill(text: str, name: str, content: str) -> str:
-    begin, end = f"<!-- {name} -->\n", f"\n<!-- end of {name} -->"
+    begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
     head, rest = text.split(begin, 1)
-    return head + begin + content + end + rest.split(end, 1)[1]
+    return f"{head}{begin}{content}\n{end}{rest.split(end, 1)[1]}"
 
 
 def main() -> None:

@@ -115,7 +115,7 @@ fn check_traffic(&Layout { network, paths, traffic, .. }: &Layout<'_>, checker: 
     for (number, group) in traffic.groups.iter().enumerate().filter(|(_, group)| group.transport.needs_rack())
     {
         let path = format!("traffic.{number}.cc");
-        let mut shortest: Option<(Span, Span)> = None;
+        let (mut shortest, mut longest): (Option<(Span, Span)>, Option<(Span, Span)>) = (None, None);
         let mut pairs: Vec<_> = traffic
             .flows
             .iter()
@@ -162,8 +162,11 @@ fn check_traffic(&Layout { network, paths, traffic, .. }: &Layout<'_>, checker: 
             };
             let rtt = IdealPath::new(network, &forth).packet_time(packet)
                 + IdealPath::new(network, &back).packet_time(Bytes::new(84));
-            let period =
-                agent(from).and_then(|(_, agent)| agent).map_or(Span::ZERO, |agent| agent.jumboflow.period);
+            let Some((_, Some(&RackAgent { ref jumboflow, expiry, .. }))) = agent(from) else { continue };
+            let period = jumboflow.period;
+            if expiry < rtt && longest.is_none_or(|(known, _)| rtt > known) {
+                longest = Some((rtt, expiry));
+            }
             if period > rtt && shortest.is_none_or(|(known, _)| rtt < known) {
                 shortest = Some((rtt, period));
             }
@@ -174,6 +177,14 @@ fn check_traffic(&Layout { network, paths, traffic, .. }: &Layout<'_>, checker: 
                 group.name
             );
             let help = "rates follow marks of long ago: shorten rack_agent.jumboflow.period";
+            checker.error(&path, Diagnostic::warning(Code::Assumption, message).help(help));
+        }
+        if let Some((rtt, expiry)) = longest {
+            let message = format!(
+                "switches take a subflow of traffic \"{}\" for over after {expiry}, but a round trip takes {rtt}",
+                group.name
+            );
+            let help = "others get the share of what waits for an acknowledgment, and together they send too much: raise rack_agent.expiry";
             checker.error(&path, Diagnostic::warning(Code::Assumption, message).help(help));
         }
     }
