@@ -115,7 +115,8 @@ fn check_traffic(&Layout { network, paths, traffic, .. }: &Layout<'_>, checker: 
     for (number, group) in traffic.groups.iter().enumerate().filter(|(_, group)| group.transport.needs_rack())
     {
         let path = format!("traffic.{number}.cc");
-        let (mut shortest, mut longest): (Option<(Span, Span)>, Option<(Span, Span)>) = (None, None);
+        let mut shortest: Option<(Span, Span)> = None;
+        let mut longest: Option<(Span, Span)> = None;
         let mut pairs: Vec<_> = traffic
             .flows
             .iter()
