@@ -1,8 +1,9 @@
-"""The tables and pictures of docs/guide/which-control.md, from the cells of docs/which-full.toml.
+"""The tables and pictures of docs/guide/which-control.md, from the cells of docs/which-full.toml and docs/which-pairs.toml.
 
-    python docs/which/page.py [FOLDER]
+    python docs/which/page.py [FOLDER PAIRS]
 
-With the folder of the sweep its cells are written to docs/which/cells.csv first. Needs matplotlib, and pyarrow for the folder.
+With the folders of the sweeps their cells are written to docs/which/cells.csv and pairs.csv first. Needs matplotlib, and pyarrow for
+the folders.
 """
 
 import csv
@@ -15,6 +16,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 CELLS = HERE / "cells.csv"
+PAIRS = HERE / "pairs.csv"
 RULES = HERE / "rules.toml"
 PAGE = HERE.parent / "guide" / "which-control.md"
 PICTURES = HERE.parent / "guide" / "pictures"
@@ -34,15 +36,14 @@ STOPS = ("dc.mean_slowdown", 0.1)
 T = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201]
 
 
-def collect(folder: Path) -> None:
+def collect(folder: Path, sweep: str, columns: list[str], kept: Path) -> None:
     """Writes the cells of a sweep, a row each."""
     import pyarrow.parquet as parquet
 
-    columns = ["control", "place", "seed", *METRICS, *COUNTS]
     rows = parquet.read_table(folder / "summary.parquet", columns=columns).to_pylist()
     engine = json.loads((folder / "sweep.json").read_text())["engine"]
-    with CELLS.open("w", newline="") as file:
-        file.write(f"# cargo xtask which; narrows sweep docs/which-full.toml; engine {engine}\n")
+    with kept.open("w", newline="") as file:
+        file.write(f"# cargo xtask which; narrows sweep docs/{sweep}.toml; engine {engine}\n")
         writer = csv.DictWriter(file, columns, lineterminator="\n")
         writer.writeheader()
         for row in rows:
@@ -155,6 +156,20 @@ def table(cells: Cells, metric: str) -> str:
     return "\n".join(lines)
 
 
+def shares() -> str:
+    """By pair of controls and place: the part of the goodput of both that the first has, in percent, over seeds."""
+    parts: dict[tuple[str, str], dict[str, list[float]]] = {}
+    for row in csv.DictReader(PAIRS.read_text().splitlines()[1:]):
+        a, b = (float(row[f"{group}.goodput_gbps"] or 0) for group in "ab")
+        parts.setdefault((row["place"], row["control"]), {}).setdefault(row["beside"], []).append(100 * a / (a + b))
+    rivals = list(next(iter(parts.values())))
+    lines = ["| | beside " + " | beside ".join(rivals) + " |", "| --- |" + " ---: |" * len(rivals)]
+    for (place, control), row in sorted(parts.items(), key=lambda item: item[0][0] == "WAN"):
+        cells = " | ".join(digits(statistics.fmean(row[rival])) for rival in rivals)
+        lines.append(f"| {control}, {place} | {cells} |")
+    return "\n".join(lines)
+
+
 def rules(cells: Cells) -> str:
     """Each rule with the ratios that support it, and whether their intervals do."""
     lines = ["| | rule | cells: ratio [95 % interval] | |", "| --- | --- | --- | --- |"]
@@ -179,7 +194,9 @@ def fill(text: str, name: str, content: str) -> str:
 
 def main() -> None:
     if len(sys.argv) > 1:
-        collect(Path(sys.argv[1]))
+        collect(Path(sys.argv[1]), "which-full", ["control", "place", "seed", *METRICS, *COUNTS], CELLS)
+        columns = ["control", "beside", "place", "seed", "a.goodput_gbps", "b.goodput_gbps", "total.max_queue_kb", "total.drops"]
+        collect(Path(sys.argv[2]), "which-pairs", columns, PAIRS)
     cells = Cells()
     draw(cells)
     runs = sum(len(rows) for rows in cells.values.values())
@@ -188,6 +205,7 @@ def main() -> None:
     made = f"Made by `{cells.made_by.split('; ')[0]}`: {runs} cells, {cells.made_by.split('; ')[-1]}. Of {len(cells.values)} settings {done} have converged."
     text = fill(text, "made", made)
     text = fill(text, "rules", rules(cells))
+    text = fill(text, "pairs", shares())
     for metric, (name, _, _) in METRICS.items():
         text = fill(text, name, table(cells, metric))
     PAGE.write_text(text)

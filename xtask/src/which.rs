@@ -18,9 +18,9 @@ pub(crate) struct Arguments {
     narrows: Option<PathBuf>,
 }
 
-const SWEEP: &str = "docs/which-full.toml";
-/// Where its cells are; it resumes.
-const OUT: &str = "out/which-full";
+/// Sweeps, and where their cells are; they resume.
+const SWEEPS: [[&str; 2]; 2] =
+    [["docs/which-full.toml", "out/which-full"], ["docs/which-pairs.toml", "out/which-pairs"]];
 const PAGE: &str = "docs/which/page.py";
 
 /// Runs the cells that are missing, stores them as a table, and writes pictures and tables of the page.
@@ -32,7 +32,10 @@ pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
     }
     let build = || target::narrows(shell, &["--release"]);
     let narrows = arguments.narrows.clone().map_or_else(build, Ok)?;
-    cmd!(shell, "{narrows} sweep {SWEEP} --yes --out {OUT}").run()?;
-    cmd!(shell, "{python} {PAGE} {OUT}").run()?;
+    for [sweep, out] in SWEEPS {
+        cmd!(shell, "{narrows} sweep {sweep} --yes --out {out}").run()?;
+    }
+    let [[_, cells], [_, pairs]] = SWEEPS;
+    cmd!(shell, "{python} {PAGE} {cells} {pairs}").run()?;
     Ok(())
 }
