@@ -198,7 +198,9 @@ fn an_outline_has_the_first_flows_and_the_rest_are_the_same_when_drawn() {
         let outline = Arc::new(Plan::outline_within(document(), limits).unwrap());
         for (few, all) in outline.groups.iter().zip(&all.groups) {
             // An expected number of arrivals, and what came: ±6 standard deviations.
-            let (expected, found) = (few.expected_flows(), all.flows.len() as f64);
+            // Messages of a collective follow each other on its flows.
+            let found = if all.collective.is_some() { all.expected_flows() } else { all.flows.len() as f64 };
+            let expected = few.expected_flows();
             let per = few.expected.map_or(1.0, |expected| f64::from(expected.per_arrival));
             let deviation =
                 if few.expected.is_some_and(|e| e.is_random) { (expected / per).sqrt() * per } else { 0.0 };
