@@ -123,7 +123,8 @@ def repro(
 ) -> Reproduction:
     """Repeat the experiments of a paper and judge its claims.
 
-    :param paper: "annulus", "bbr3-cases", "bcn", "dvl", "gemini", "rackcc" or "uno"; or the folder of a paper, "./my-paper".
+    :param paper: "annulus", "bbr3-cases", "bcn", "dvl", "gemini", "rackcc", "themis" or "uno"; or the folder of a
+        paper, "./my-paper".
     :param figure: only this figure or table: ``3``, ``"Table 1"``.
     :param quick: a short form: one seed, shorter runs, not all experiments.
     :param seeds: repeat each experiment with this many seeds; 5 by default, 1 if ``quick``.
