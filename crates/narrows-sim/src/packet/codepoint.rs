@@ -43,10 +43,10 @@ impl Packet {
         self.header as u64 & marks == marks
     }
 
-    /// The same packet as one that cannot be marked.
+    /// The same packet as one that cannot be marked. Without ECT the bit of CE is no codepoint: acknowledgments have another use for it.
     pub(crate) fn bleached(self) -> Self {
-        let flags = pair(EXEMPT, u64::from(ECT | CE) << FLAGS);
-        Self { header: self.header & !flags, ..self }
+        let codepoint = if self.is(ECT) { ECT | CE } else { 0 };
+        Self { header: self.header & !pair(EXEMPT, u64::from(codepoint) << FLAGS), ..self }
     }
 
     /// The same packet with the codepoint it had before it was marked.
@@ -71,7 +71,7 @@ impl Packet {
 #[cfg(test)]
 mod tests {
     use super::super::tests::fields;
-    use super::super::{FIN, Fields, Kind};
+    use super::super::{ANSWERS_AGAIN, FIN, Fields, Kind};
     use super::*;
 
     #[test]
@@ -96,5 +96,7 @@ mod tests {
         }
         let fin = Packet::new(Fields { flags: FIN, kind: Kind::Data, ..fields() });
         assert_eq!(fin.bleached(), fin);
+        let answer = Packet::new(Fields { flags: ANSWERS_AGAIN, kind: Kind::Ack, ..fields() });
+        assert_eq!(answer.bleached(), answer);
     }
 }
