@@ -59,9 +59,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Status {
 
 fn obey(command: &Command) -> Status {
     let result = match command {
-        #[cfg(target_os = "linux")]
-        Command::Demo(demo) if demo.subject == args::DemoSubject::Live => commands::demo_live(demo),
-        Command::Demo(demo) => commands::demo_sweep(demo).unwrap_or_else(|| commands::demo(demo)),
+        Command::Demo(demo) => commands::demo(demo),
         Command::Run(run) => commands::run(run),
         #[cfg(target_os = "linux")]
         Command::Live(live) => commands::live(live),

@@ -149,6 +149,11 @@ impl Transport {
         }
     }
 
+    /// Its senders react to congestion notification packets.
+    pub fn receives_cnps(&self) -> bool {
+        self.control().is_some_and(|cc| cc.ecn() == cc::Ecn::Cnp)
+    }
+
     /// Its flows share their state with all flows between the same racks.
     pub fn needs_rack(&self) -> bool {
         match self {

@@ -1,10 +1,13 @@
-//! Demonstrations that are comparisons: variants of a built-in scenario side by side.
+//! Demonstrations. Most are comparisons: variants of a built-in scenario side by side.
 
 use std::path::PathBuf;
 
 use narrows::diagnostic::Checked;
 
 use super::compare::{Show, contenders, side_by_side};
+#[cfg(target_os = "linux")]
+use super::demo_live::demo_live;
+use super::demo_sweep::{SUCCESSORS, WAN, demo_sweep};
 use crate::{Status, args};
 
 /// A demonstration: variants of a built-in scenario, each a name and overrides.
@@ -92,6 +95,10 @@ const SHORT_BESIDE_LONG: Demonstration = Demonstration {
     ],
 };
 
+/// Messages of ranks over streams, which go on with the window of the one before.
+const STREAMS: &str = "traffic.gradients.transport={ keep_connections = true, ack_every = 1, min_rto = \"5 ms\", \
+                       initial_rto = \"20 ms\" }";
+
 /// Gradients over a WAN beside web search traffic.
 const GRADIENTS: Demonstration = Demonstration {
     scenario: "training",
@@ -102,7 +109,7 @@ const GRADIENTS: Demonstration = Demonstration {
             "gemini",
             &[
                 "traffic.gradients.rdma=off",
-                "traffic.gradients.transport={ keep_connections = true, ack_every = 1, min_rto = \"5 ms\", initial_rto = \"20 ms\" }",
+                STREAMS,
                 "traffic.gradients.cc={ gemini = {} }",
                 "traffic.search.transport.ack_every=1",
                 "traffic.search.cc={ gemini = {} }",
@@ -113,7 +120,7 @@ const GRADIENTS: Demonstration = Demonstration {
             "annulus",
             &[
                 "traffic.gradients.rdma=off",
-                "traffic.gradients.transport={ keep_connections = true, ack_every = 1, min_rto = \"5 ms\", initial_rto = \"20 ms\" }",
+                STREAMS,
                 "traffic.gradients.cc={ annulus = { end_to_end = { gemini = {} } } }",
                 "traffic.search.transport.ack_every=1",
                 "traffic.search.cc={ annulus = { end_to_end = { gemini = {} } } }",
@@ -126,16 +133,20 @@ const GRADIENTS: Demonstration = Demonstration {
 
 /// Shows what the simulator is for.
 pub(crate) fn demo(arguments: &args::Demo) -> Checked<Status> {
-    let demonstration = match arguments.subject {
+    match arguments.subject {
         #[cfg(target_os = "linux")]
-        args::DemoSubject::Live => unreachable!("it has real hosts: `demo_live`"),
-        args::DemoSubject::Wan | args::DemoSubject::Successors => unreachable!("a sweep: `demo_sweep`"),
-        args::DemoSubject::TwoDcMix => TWO_DC_MIX,
-        args::DemoSubject::Bcn => VICTIM,
-        args::DemoSubject::Dvl => INCAST_VICTIM,
-        args::DemoSubject::Rackcc => SHORT_BESIDE_LONG,
-        args::DemoSubject::Training => GRADIENTS,
-    };
+        args::DemoSubject::Live => demo_live(arguments),
+        args::DemoSubject::Wan => demo_sweep(&WAN, arguments),
+        args::DemoSubject::Successors => demo_sweep(&SUCCESSORS, arguments),
+        args::DemoSubject::TwoDcMix => compare(&TWO_DC_MIX, arguments),
+        args::DemoSubject::Bcn => compare(&VICTIM, arguments),
+        args::DemoSubject::Dvl => compare(&INCAST_VICTIM, arguments),
+        args::DemoSubject::Rackcc => compare(&SHORT_BESIDE_LONG, arguments),
+        args::DemoSubject::Training => compare(&GRADIENTS, arguments),
+    }
+}
+
+fn compare(demonstration: &Demonstration, arguments: &args::Demo) -> Checked<Status> {
     let title = demonstration.scenario;
     let base = narrows::templates::find(title).expect("the demonstration is built in").document()?;
     let variant = |(name, overrides): &(&str, &[&str])| {

@@ -15,35 +15,22 @@ use super::sweep::{carry_out, print};
 use crate::{Status, args, show};
 
 /// A sweep that is built in.
-struct BuiltIn {
+pub(super) struct BuiltIn {
     file: &'static str,
     text: &'static str,
     out: &'static str,
 }
 
-const WAN: BuiltIn =
+pub(super) const WAN: BuiltIn =
     BuiltIn { file: "demo-wan.toml", text: include_str!("demo_wan.toml"), out: "out/demo-wan" };
-const SUCCESSORS: BuiltIn = BuiltIn {
+pub(super) const SUCCESSORS: BuiltIn = BuiltIn {
     file: "demo-successors.toml",
     text: include_str!("demo_successors.toml"),
     out: "out/demo-successors",
 };
 
-/// The sweep of a demonstration, if it is one.
-fn built_in(subject: args::DemoSubject) -> Option<BuiltIn> {
-    match subject {
-        args::DemoSubject::Wan => Some(WAN),
-        args::DemoSubject::Successors => Some(SUCCESSORS),
-        _ => None,
-    }
-}
-
-/// Runs the sweep of a demonstration, with a page for each cell; none if it is no sweep.
-pub(crate) fn demo_sweep(arguments: &args::Demo) -> Option<Checked<Status>> {
-    built_in(arguments.subject).map(|sweep| run(&sweep, arguments))
-}
-
-fn run(sweep: &BuiltIn, arguments: &args::Demo) -> Checked<Status> {
+/// Runs the sweep of a demonstration, with a page for each cell.
+pub(super) fn demo_sweep(sweep: &BuiltIn, arguments: &args::Demo) -> Checked<Status> {
     let request = args::Sweep {
         sweep: PathBuf::new(),
         overrides: Vec::new(),

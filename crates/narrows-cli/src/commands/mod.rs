@@ -26,9 +26,6 @@ mod weakness;
 
 pub(crate) use compare::compare;
 pub(crate) use demo::demo;
-#[cfg(target_os = "linux")]
-pub(crate) use demo_live::demo_live;
-pub(crate) use demo_sweep::demo_sweep;
 pub(crate) use export::export;
 pub(crate) use import::import;
 pub(crate) use information::{check, completions, explain, list, schema};

@@ -85,7 +85,8 @@ impl Layout<'_> {
             first_point: self.first_points[node.index()],
             reach: settings(node)
                 .and_then(|switch| switch.congestion_point.message())
-                .and_then(|message| message.reach.hosts(topology, self.ports, node)),
+                .map(|message| message.reach.hosts(topology, self.ports, node))
+                .unwrap_or_default(),
             random: Stream::new(self.seed, Purpose::Sampling, node.0.into()),
             inputs: inputs.iter().map(|link| self.input(*link)).collect(),
             neighbor: self.tables.neighbor(),

@@ -24,7 +24,7 @@ use self::queued::QueuedPorts;
 use crate::ids::LinkId;
 pub use crate::mechanism::buffer::{Buffer, Dynamic, Sharing};
 pub use crate::mechanism::congestion_point::{
-    Bcn, BcnVersion, CongestionPoint, MOST_CONGESTION_POINTS, Message, Qcn, Reach, Sampling,
+    Bcn, BcnVersion, CongestionPoint, MOST_CONGESTION_POINTS, Message, Qcn, Reach, Reached, Sampling,
 };
 pub use crate::mechanism::marking::{
     Beside, Codel, MarkAt, Marking, Phantom, PhantomCounters, Pie, RealQueue, Red, RedAction, RedAt,

@@ -12,7 +12,7 @@ use crate::ids::{HostId, NodeId};
 use crate::link::Egress;
 use crate::mechanism::at_ports::PortsSite;
 use crate::mechanism::buffer::Memory;
-use crate::mechanism::congestion_point::CongestionPoints;
+use crate::mechanism::congestion_point::{CongestionPoints, Reached};
 use crate::mechanism::marking::Marker;
 use crate::mechanism::pfc::Watch;
 use crate::mechanism::registry::{PortMechanisms, QueueMechanisms, SwitchMechanisms, each_at_ports};
@@ -53,8 +53,8 @@ pub(crate) struct SignalParts<'a> {
     pub(crate) network: &'a Network,
     /// Number of its first congestion point.
     pub(crate) first_point: u16,
-    /// By host: messages of its congestion points reach it; none if they reach all.
-    pub(crate) reach: Option<Vec<bool>>,
+    /// Hosts that messages of its congestion points reach.
+    pub(crate) reach: Reached,
     pub(crate) random: Stream,
     /// The links that lead to it, in the order of its wires.
     pub(crate) inputs: Vec<InputLink>,

@@ -140,8 +140,7 @@ fn deaf<'a>(
             CongestionPoint::Bcn(_) | CongestionPoint::Off => None,
         })
         .collect();
-    let hears =
-        |host: HostId| reaches.iter().any(|hosts| hosts.as_ref().is_none_or(|hosts| hosts[host.index()]));
+    let hears = |host: HostId| reaches.iter().any(|hosts| hosts.has(host));
     by_source
         .into_iter()
         .filter(|(from, _)| !hears(*from))

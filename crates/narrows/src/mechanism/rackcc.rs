@@ -115,8 +115,6 @@ fn check_traffic(&Layout { network, paths, traffic, .. }: &Layout<'_>, checker: 
     for (number, group) in traffic.groups.iter().enumerate().filter(|(_, group)| group.transport.needs_rack())
     {
         let path = format!("traffic.{number}.cc");
-        let mut shortest: Option<(Span, Span)> = None;
-        let mut longest: Option<(Span, Span)> = None;
         let mut pairs: Vec<_> = traffic
             .flows
             .iter()
@@ -156,38 +154,49 @@ fn check_traffic(&Layout { network, paths, traffic, .. }: &Layout<'_>, checker: 
             continue;
         }
         let packet = group.transport.packet_size(group.transport.full_payload());
-        for (from, to) in pairs.iter().copied().take(MOST_PAIRS) {
+        let times = pairs.iter().take(MOST_PAIRS).filter_map(|(from, to)| {
             let flow = narrows_sim::FlowId(0);
-            let (Some(forth), Some(back)) = (paths.path(flow, from, to), paths.path(flow, to, from)) else {
-                continue;
-            };
+            let (forth, back) = (paths.path(flow, *from, *to)?, paths.path(flow, *to, *from)?);
             let rtt = IdealPath::new(network, &forth).packet_time(packet)
                 + IdealPath::new(network, &back).packet_time(Bytes::new(84));
-            let Some((_, Some(&RackAgent { ref jumboflow, expiry, .. }))) = agent(from) else { continue };
-            let period = jumboflow.period;
-            if expiry < rtt && longest.is_none_or(|(known, _)| rtt > known) {
-                longest = Some((rtt, expiry));
-            }
-            if period > rtt && shortest.is_none_or(|(known, _)| rtt < known) {
-                shortest = Some((rtt, period));
-            }
+            Some((rtt, agent(*from)?.1?))
+        });
+        warn_of_times(&path, &group.name, times, checker);
+    }
+}
+
+/// Warns of reports that come more rarely than round trips, and of subflows that are forgotten within one. `times` are round trips, and
+/// what the switches of their sources have.
+fn warn_of_times<'a>(
+    path: &str,
+    group: &str,
+    times: impl Iterator<Item = (Span, &'a RackAgent)>,
+    checker: &mut Checker<'_>,
+) {
+    let mut shortest: Option<(Span, Span)> = None;
+    let mut longest: Option<(Span, Span)> = None;
+    for (rtt, agent) in times {
+        let (period, expiry) = (agent.jumboflow.period, agent.expiry);
+        if period > rtt && shortest.is_none_or(|(known, _)| rtt < known) {
+            shortest = Some((rtt, period));
         }
-        if let Some((rtt, period)) = shortest {
-            let message = format!(
-                "hosts of traffic \"{}\" receive reports of their JumboFlow each {period}, but a round trip takes {rtt}",
-                group.name
-            );
-            let help = "rates follow marks of long ago: shorten rack_agent.jumboflow.period";
-            checker.error(&path, Diagnostic::warning(Code::Assumption, message).help(help));
+        if expiry < rtt && longest.is_none_or(|(known, _)| rtt > known) {
+            longest = Some((rtt, expiry));
         }
-        if let Some((rtt, expiry)) = longest {
-            let message = format!(
-                "switches take a subflow of traffic \"{}\" for over after {expiry}, but a round trip takes {rtt}",
-                group.name
-            );
-            let help = "others get the share of what waits for an acknowledgment, and together they send too much: raise rack_agent.expiry";
-            checker.error(&path, Diagnostic::warning(Code::Assumption, message).help(help));
-        }
+    }
+    if let Some((rtt, period)) = shortest {
+        let message = format!(
+            "hosts of traffic \"{group}\" receive reports of their JumboFlow each {period}, but a round trip takes {rtt}"
+        );
+        let help = "rates follow marks of long ago: shorten rack_agent.jumboflow.period";
+        checker.error(path, Diagnostic::warning(Code::Assumption, message).help(help));
+    }
+    if let Some((rtt, expiry)) = longest {
+        let message = format!(
+            "switches take a subflow of traffic \"{group}\" for over after {expiry}, but a round trip takes {rtt}"
+        );
+        let help = "others get the share of what waits for an acknowledgment, and together they send too much: raise rack_agent.expiry";
+        checker.error(path, Diagnostic::warning(Code::Assumption, message).help(help));
     }
 }
 

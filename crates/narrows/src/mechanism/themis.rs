@@ -1,10 +1,9 @@
 //! Themis, checked; what is counted of it.
 
-use narrows_proto::cc::{Config, Ranges};
+use narrows_proto::cc::Ranges;
 use narrows_sim::Network;
 use narrows_sim::mechanism::themis::{BYTES_OF_ENTRY, DOCS, Hold, Themis};
 use narrows_sim::switch::SwitchConfig;
-use narrows_sim::traffic::{Group, Transport};
 
 use super::{Declare, Entry, Layout, Mechanism};
 use crate::counters::Of::{Mechanisms, Ports};
@@ -53,7 +52,7 @@ impl Mechanism for Home {
         let Some((class, _)) = scenario.switches.iter().find(|(_, switch)| switch.themis.is_some()) else {
             return;
         };
-        if traffic.groups.iter().any(reacts) {
+        if traffic.groups.iter().any(|group| group.transport.receives_cnps()) {
             return;
         }
         let message = "switches with themis send CNPs, but no traffic reacts to them";
@@ -74,11 +73,6 @@ impl Mechanism for Home {
 
 fn has(switch: Option<&SwitchConfig>) -> bool {
     switch.is_some_and(|switch| switch.themis.is_some())
-}
-
-fn reacts(group: &Group) -> bool {
-    let control = group.transport.control();
-    matches!(group.transport, Transport::Rdma { .. }) && matches!(control, Some(Config::Dcqcn(_)))
 }
 
 const PRESENT: &str = "networks with Themis";

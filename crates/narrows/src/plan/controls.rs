@@ -160,8 +160,7 @@ fn warn_of_vain_marking(
 
 /// Warns if DCQCN hears of queues by packets that were marked before they waited.
 fn warn_of_late_marks(scenario: &Scenario, traffic: &Traffic, checker: &mut Checker<'_>) {
-    let hears = |transport: &Transport| transport.control().is_some_and(|cc| cc.ecn() == Ecn::Cnp);
-    let Some(group) = traffic.groups.iter().find(|group| hears(&group.transport)) else { return };
+    let Some(group) = traffic.groups.iter().find(|group| group.transport.receives_cnps()) else { return };
     for (class, switch) in &scenario.switches {
         let kind = match &switch.marking {
             Marking::Step(Step { mark_at: MarkAt::Enqueue, .. }) => "step",

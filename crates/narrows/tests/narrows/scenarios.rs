@@ -3,6 +3,7 @@
 //! A change of these tables is a change of results: it needs a reason. `INSTA_UPDATE=always cargo test` stores new ones.
 
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::Arc;
 
 use narrows::plan::Plan;
@@ -198,4 +199,24 @@ fn a_broken_expectation_is_found() {
     assert_eq!(broken.len(), 1);
     assert_eq!(broken[0].expect.metric, "answers.p99_slowdown");
     assert!(broken[0].found.is_some_and(|found| found >= 1.0));
+}
+
+/// An axis of a sweep of the project.
+fn axis(file: &str, name: &str) -> toml::Table {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(file);
+    let sweep: toml::Table = toml::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    sweep["grid"][name].as_table().unwrap().clone()
+}
+
+#[test]
+fn controls_and_places_are_the_same_in_the_long_sweep_the_short_one_and_the_demonstration() {
+    let [long, short] = ["docs/which-full.toml", "docs/which.toml"];
+    let (controls, places) = (axis(long, "control"), axis(long, "place"));
+    assert_eq!(axis(short, "control"), controls);
+    for (name, changes) in axis("crates/narrows-cli/src/commands/demo_successors.toml", "control") {
+        assert_eq!(controls[&name], changes, "{name}");
+    }
+    for (name, changes) in axis(short, "place") {
+        assert_eq!(places[&name], changes, "{name}");
+    }
 }

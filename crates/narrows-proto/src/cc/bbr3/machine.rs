@@ -85,7 +85,7 @@ impl Model {
             }
             Mode::Up if matches!(self.mode, Mode::Down | Mode::Cruise) => {
                 self.start_refill();
-                // The acknowledgment at hand is not counted yet. What was sent since the one before it has seen the losses that were none.
+                // The acknowledgment at hand is not counted yet. What was sent since the one before it left before the spurious recovery was noticed.
                 self.round.end = self.round.end.saturating_add(Bytes::new(1));
             }
             _ => {}

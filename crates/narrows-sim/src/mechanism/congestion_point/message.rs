@@ -2,7 +2,7 @@
 
 use narrows_proto::units::Bytes;
 
-use crate::ids::{LinkId, NodeId};
+use crate::ids::{HostId, LinkId, NodeId};
 use crate::topology::Topology;
 
 /// Messages of congestion points as frames.
@@ -43,12 +43,23 @@ pub enum Reach {
     Tor,
 }
 
+/// Hosts that messages of a switch reach: by default all.
+#[derive(Clone, Debug, Default)]
+pub struct Reached(Option<Vec<bool>>);
+
+impl Reached {
+    /// They reach this host.
+    pub fn has(&self, host: HostId) -> bool {
+        self.0.as_ref().is_none_or(|reached| reached[host.index()])
+    }
+}
+
 impl Reach {
-    /// By host: whether the messages of `switch` reach it; none if they reach all. `ports` are those of the topology.
-    pub fn hosts(self, topology: &Topology, ports: &[Vec<LinkId>], switch: NodeId) -> Option<Vec<bool>> {
+    /// Hosts that the messages of `switch` reach. `ports` are those of the topology.
+    pub fn hosts(self, topology: &Topology, ports: &[Vec<LinkId>], switch: NodeId) -> Reached {
         let hosts = topology.hosts().iter();
         let place = |node: NodeId| topology.datacenter(node);
-        match self {
+        Reached(match self {
             Self::Everywhere => None,
             Self::Dc => Some(hosts.map(|host| place(*host) == place(switch)).collect()),
             Self::TorAgg | Self::Tor => {
@@ -67,6 +78,6 @@ impl Reach {
                 }
                 Some(near)
             }
-        }
+        })
     }
 }

@@ -15,7 +15,7 @@ use narrows_proto::cnm::{Cnm, CpId, Signal};
 
 pub use self::bcn::{Bcn, BcnVersion, Sampling};
 pub use self::config::{CongestionPoint, MOST_CONGESTION_POINTS};
-pub use self::message::{Message, Reach};
+pub use self::message::{Message, Reach, Reached};
 pub use self::qcn::Qcn;
 use crate::ids::HostId;
 use crate::packet::{Kind, Packet};
@@ -33,8 +33,8 @@ pub(crate) struct CongestionPoints {
     first: NonZeroU16,
     message_size: u16,
     message_priority: u8,
-    /// By host: it can be notified; none if all can.
-    reach: Option<Vec<bool>>,
+    /// Hosts that can be notified.
+    reach: Reached,
     /// Each arrival counts as its size (QCN) or as one (BCN).
     by_size: bool,
     /// By port.
@@ -57,12 +57,12 @@ struct Sampler {
 }
 
 impl CongestionPoints {
-    /// `first` numbers the congestion point of the first of so many `ports`; `reach` says by host whether it can be notified.
+    /// `first` numbers the congestion point of the first of so many `ports`; `reach` are the hosts that can be notified.
     pub(crate) fn new(
         config: &CongestionPoint,
         ports: usize,
         first: u16,
-        reach: Option<Vec<bool>>,
+        reach: Reached,
         random: Stream,
     ) -> Option<Self> {
         let rule = match config {
@@ -121,7 +121,7 @@ impl CongestionPoints {
             return None;
         }
         let message = || (self.message(&cnm, packet, source), cnm.signal);
-        self.reaches(source).then(message)
+        self.reach.has(source).then(message)
     }
 
     /// A sample has joined a queue of the port `number` that holds `waiting` bytes now. Returns what its source is to be notified of.
@@ -153,11 +153,6 @@ impl CongestionPoints {
         })
     }
 
-    /// Whether a message gets to this host.
-    fn reaches(&self, host: HostId) -> bool {
-        self.reach.as_ref().is_none_or(|reach| reach[host.index()])
-    }
-
     /// The message that carries `notification` about `flow` to `to`.
     fn message(&self, cnm: &Cnm, sampled: Packet, to: HostId) -> Packet {
         Packet::from_cnm(cnm, sampled.flow(), to, self.message_size, self.message_priority)
@@ -177,7 +172,8 @@ mod tests {
     use crate::random::Purpose;
 
     fn points(config: &CongestionPoint) -> CongestionPoints {
-        CongestionPoints::new(config, 3, 10, None, Stream::new(1, Purpose::Sampling, 0)).unwrap()
+        CongestionPoints::new(config, 3, 10, Reached::default(), Stream::new(1, Purpose::Sampling, 0))
+            .unwrap()
     }
 
     fn every_frame() -> CongestionPoint {

@@ -6,19 +6,20 @@ use std::collections::BinaryHeap;
 use narrows_proto::units::{Span, Time, WireTime};
 
 use super::notify::source;
-use super::{Hold, Near, ThemisRecord};
+use super::{Hold, ThemisRecord, near};
 use crate::ids::FlowId;
 use crate::mechanism::at_switch::{AtSwitch, Pass, SwitchSite};
 use crate::observe::Observer;
 use crate::packet::{Control, Kind, NO_TRAILERS, Packet, Trailers};
 use crate::ring::Ring;
+use crate::switch::Reached;
 use crate::world::{Log, World};
 
 /// The reaction point of a switch.
 #[derive(Debug)]
 pub(crate) struct Holds {
     config: Hold,
-    near: Near,
+    near: Reached,
     loop_time: WireTime,
     /// Flows of which CNPs passed, in order.
     flows: Vec<(FlowId, Held)>,
@@ -85,7 +86,7 @@ impl Passes {
 impl AtSwitch for Holds {
     fn new(site: &SwitchSite<'_>) -> Option<Self> {
         let config = site.config.themis.as_ref()?.hold.clone()?;
-        Some(Self::near(Near::new(site.network, site.node), config))
+        Some(Self::of(near(site.network, site.node), config))
     }
 
     fn pass<O: Observer>(&mut self, now: Time, packet: Packet, from: u32, world: &mut World<O>) -> Pass {
@@ -121,8 +122,8 @@ impl AtSwitch for Holds {
 }
 
 impl Holds {
-    /// For these hosts.
-    pub(super) fn near(near: Near, config: Hold) -> Self {
+    /// Of packets for these hosts.
+    pub(super) fn of(near: Reached, config: Hold) -> Self {
         Self {
             near,
             loop_time: config.loop_rate.wire_time(),

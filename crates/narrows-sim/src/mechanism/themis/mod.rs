@@ -30,23 +30,14 @@ mod tests;
 pub(crate) use self::hold::Holds;
 pub(crate) use self::notify::Notifier;
 pub use self::settings::{BYTES_OF_ENTRY, Hold, Themis, ThemisCounters, ThemisRecord};
-use crate::ids::{HostId, NodeId};
+use crate::ids::NodeId;
 use crate::network::Network;
-use crate::switch::Reach;
+use crate::switch::{Reach, Reached};
 
 /// Documentation of its modules.
 pub const DOCS: &[&str] = &[narrows_proto::module_docs!("mod.rs")];
 
 /// Hosts in the data center of a switch.
-#[derive(Debug)]
-struct Near(Option<Vec<bool>>);
-
-impl Near {
-    fn new(network: &Network, node: NodeId) -> Self {
-        Self(Reach::Dc.hosts(&network.topology, &[], node))
-    }
-
-    fn has(&self, host: HostId) -> bool {
-        self.0.as_ref().is_none_or(|near| near[host.index()])
-    }
+fn near(network: &Network, switch: NodeId) -> Reached {
+    Reach::Dc.hosts(&network.topology, &[], switch)
 }

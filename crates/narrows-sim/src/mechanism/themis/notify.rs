@@ -4,20 +4,21 @@ use narrows_proto::cc::Ecn;
 use narrows_proto::units::Time;
 
 use super::settings::Entry;
-use super::{Near, Themis, ThemisCounters};
+use super::{Themis, ThemisCounters, near};
 use crate::host::{Way, cnp_packet};
 use crate::ids::{FlowId, HostId};
 use crate::mechanism::at_ports::{AtPorts, Departing, Outbox, PortsSite, Return};
 use crate::packet::{CE, Kind, Packet};
 use crate::random::mix;
 use crate::record::PortCounters;
+use crate::switch::Reached;
 use crate::world::{GroupState, Shared, TransportState};
 
 /// The notification point of a switch.
 #[derive(Debug)]
 pub(crate) struct Notifier {
     config: Themis,
-    near: Near,
+    near: Reached,
     /// By a hash of the flow.
     entries: Box<[Entry]>,
     /// By port.
@@ -30,7 +31,7 @@ impl AtPorts for Notifier {
         let config = site.config.themis.clone().filter(|themis| themis.notify)?;
         let none = Entry { flow: FlowId(u32::MAX), again: Time::ZERO };
         Some(Self {
-            near: Near::new(site.network, site.node),
+            near: near(site.network, site.node),
             entries: vec![none; config.table as usize].into(),
             counters: vec![ThemisCounters::default(); site.ports],
             outbox: Outbox::default(),

@@ -1,7 +1,7 @@
 //! Settings, and what is counted.
 
 use narrows_proto::cc::{OutOfRange, Ranges};
-use narrows_proto::units::{BitRate, Span};
+use narrows_proto::units::{BitRate, Span, Time};
 
 use crate::ids::FlowId;
 use crate::mechanism::settings::SwitchSettings;
@@ -75,7 +75,7 @@ pub const BYTES_OF_ENTRY: u64 = size_of::<Entry>() as u64;
 pub(super) struct Entry {
     pub(super) flow: FlowId,
     /// When it may be notified again.
-    pub(super) again: narrows_proto::units::Time,
+    pub(super) again: Time,
 }
 
 impl SwitchSettings for Themis {

@@ -1,10 +1,11 @@
 use narrows_proto::units::{Span, Time};
 
 use super::hold::Passes;
-use super::{Hold, Holds, Near};
+use super::{Hold, Holds};
 use crate::ids::{FlowId, HostId};
 use crate::mechanism::at_switch::{AtSwitch, Pass};
 use crate::packet::{Fields, Kind, Packet};
+use crate::switch::Reached;
 
 fn us(us: u64) -> Time {
     Time::ZERO + Span::from_us(us)
@@ -86,7 +87,7 @@ fn leave(holds: &mut Holds) -> Vec<(Time, FlowId, u64)> {
 #[test]
 fn a_held_packet_leaves_when_it_has_passed_the_loop() {
     // 1000 B at 1.6 Tb/s take 5 ns, and the loop 200 ns besides: 205 ns for a pass, 410 ns for the two after the sixth CNP.
-    let mut holds = Holds::near(Near(None), Hold::default());
+    let mut holds = Holds::of(Reached::default(), Hold::default());
     assert!(matches!(holds.take(us(0), packet(7, 0), 3), Pass::Through(_)));
     holds.on_cnp(us(1), FlowId(7));
     assert!(matches!(holds.take(us(1), packet(8, 0), 3), Pass::Through(_)));
@@ -100,7 +101,7 @@ fn a_held_packet_leaves_when_it_has_passed_the_loop() {
 #[test]
 fn packets_of_a_flow_never_overtake_each_other_when_passes_halve() {
     let loop_delay = Span::from_us(400);
-    let mut holds = Holds::near(Near(None), Hold { loop_delay, ..Hold::default() });
+    let mut holds = Holds::of(Reached::default(), Hold { loop_delay, ..Hold::default() });
     (0..6).for_each(|_| holds.on_cnp(us(0), FlowId(7)));
     holds.take(us(499), packet(7, 0), 3);
     holds.take(us(500), packet(7, 1), 3);
