@@ -113,6 +113,9 @@ pub(super) struct Known<'a> {
 /// Iterations and steps of all collectives, in order.
 pub(super) fn rows(known: &Known<'_>) -> (Vec<CollectiveRow>, Vec<StepRow>) {
     let (mut all, mut steps) = (Vec::new(), Vec::new());
+    if known.plan.groups.iter().all(|group| group.collective.is_none()) {
+        return (all, steps);
+    }
     let paths = Paths::of(&known.plan.network, known.plan.scenario.seed);
     for (number, group) in (0..).zip(&known.plan.groups) {
         let Some(collective) = &group.collective else { continue };
@@ -250,10 +253,7 @@ impl Messages {
     /// late the most, and the time that all were late together.
     fn chain(&self, flows: &[FlowRow], ranks: &[Rank], iteration: u32, rank: u32) -> Option<(Message, Span)> {
         let end = |message: &Message| flows[message.row as usize].end;
-        let late = |message: &Message| {
-            let flow = &flows[message.row as usize];
-            flow.fct().unwrap_or_default().saturating_sub(flow.ideal)
-        };
+        let late = |message: &Message| lateness(&flows[message.row as usize]);
         let mut causes = Causes::default();
         let mut next = self.received(iteration, rank).iter().max_by_key(|message| end(message)).copied();
         let (mut worst, mut all) = (next?, Span::ZERO);
@@ -269,6 +269,11 @@ impl Messages {
         }
         Some((worst, all))
     }
+}
+
+/// Time that a message took beyond that on the empty network; zero if it did not arrive.
+fn lateness(flow: &FlowRow) -> Span {
+    flow.fct().unwrap_or_default().saturating_sub(flow.ideal)
 }
 
 /// Flows of a connection, who sends over them to which of its receivers, who receives from which of its senders.
@@ -338,7 +343,7 @@ fn late(known: &Known<'_>, paths: &Paths<'_>, ranks: &[Rank], message: &Message,
         flow: flow.flow,
         incarnation: flow.incarnation,
         step: rank.tasks.task(message.sends).step,
-        late: flow.fct().unwrap_or_default().saturating_sub(flow.ideal),
+        late: lateness(flow),
         all,
         port: fullest(known, &links, flow),
     }
