@@ -26,6 +26,12 @@ impl RangeSet {
         self.ranges.front().cloned()
     }
 
+    /// Its ranges that reach into `within`, in order, and beyond it.
+    pub(crate) fn within(&self, within: Range<u64>) -> impl Iterator<Item = &Range<u64>> {
+        let ranges = self.ranges.range(self.position(within.start + 1)..);
+        ranges.take_while(move |range| range.start < within.end)
+    }
+
     /// The range that holds `point`.
     pub(crate) fn around(&self, point: u64) -> Option<Range<u64>> {
         self.ranges.get(self.position(point + 1)).filter(|range| range.start <= point).cloned()

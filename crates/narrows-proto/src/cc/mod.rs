@@ -123,6 +123,13 @@ pub enum Signal<'a> {
     /// A segment was given up as lost; before [`on_congestion`](Controller::on_congestion) and the acknowledgement that proves it. Not
     /// over [RDMA](crate::rdma).
     Lost(LostSegment),
+    /// A packet arrived without its payload, which a switch had trimmed. Only over [RDMA](crate::rdma) that takes any order.
+    Trimmed {
+        /// Its payload.
+        size: Bytes,
+        /// It was trimmed on the link to its receiver.
+        at_last_hop: bool,
+    },
     /// The switch of its rack or its destination reported. Only with [`NEEDS_RACK`](Algorithm::NEEDS_RACK).
     Rack(rackcc::Advice<'a>),
 }

@@ -2,8 +2,8 @@
 //! [congestion control](crate::cc).
 //!
 //! No handshake · a flow begins at line rate unless its control says otherwise · the sender requests acknowledgements
-//! (AckReq of the base transport header) · go-back-N, as network cards do it, or selective repeat (IRN: Mittal et al.,
-//! SIGCOMM 2018) · one retransmission timeout · congestion notification packets (RoCEv2, Zhu et al., SIGCOMM 2015).
+//! (AckReq of the base transport header) · go-back-N, as network cards do it, selective repeat (IRN: Mittal et al.,
+//! SIGCOMM 2018), or any order with selective acknowledgments (Ultra Ethernet) · one retransmission timeout · congestion notification packets (RoCEv2, Zhu et al., SIGCOMM 2015).
 //!
 //! Scoreboard, round-trip times, delivery rates and pacing are those of [`stream`](crate::stream); so are [`Segment`],
 //! [`Poll`], [`Endpoint`] and [`Stats`].
@@ -12,6 +12,7 @@
 
 mod params;
 mod receiver;
+mod selective;
 mod sender;
 mod wire;
 
@@ -19,7 +20,8 @@ mod wire;
 mod tests;
 
 pub use crate::stream::{Endpoint, Poll, Segment, Stats};
-pub use params::{CnpPer, Joins, Params, QueuePair, Recovery};
-pub use receiver::Receiver;
+pub use params::{CnpPer, Joins, Params, QueuePair, Recovery, Reordering};
+pub use receiver::{Receiver, Trimmed};
+pub use selective::Selective;
 pub use sender::Sender;
 pub use wire::{AckFrame, Reply};

@@ -1,3 +1,4 @@
+use super::selective::Selective;
 use crate::cc::{Config, OutOfRange, Path, PeerEcn, Ranges};
 use crate::stream::Endpoint;
 use crate::units::{Bytes, Span};
@@ -14,7 +15,8 @@ pub struct Params {
     pub headers: Bytes,
     /// Bytes that the link adds to every packet: Ethernet header and checksum 18 B, preamble and gap 20 B.
     pub framing: Bytes,
-    /// An acknowledgement on the wire, framing included: the headers and 4 B of ACK extended transport header.
+    /// An acknowledgement on the wire, framing included: the headers and 4 B of ACK extended transport header. Selective ones have 12 B
+    /// more.
     pub ack_size: Bytes,
     /// A congestion notification packet on the wire, framing included: the headers and 16 B that are reserved.
     pub cnp_size: Bytes,
@@ -23,6 +25,8 @@ pub struct Params {
     pub telemetry_size: Bytes,
     /// Scheme for the retransmission of lost packets.
     pub recovery: Recovery,
+    /// Reordering that is no loss, with `recovery = "any_order"`.
+    pub reordering: Reordering,
     /// The sender requests an acknowledgement with every so many packets, and with the last that it may send.
     pub ack_every: u64,
     /// Time without an acknowledgement after which what was sent is lost. 4.096 us·2^14 is a common setting of network cards;
@@ -115,6 +119,36 @@ pub enum Recovery {
     GoBackN,
     /// The receiver keeps what is out of order and names it each time; the sender repeats what is missing before it, once.
     SelectiveRepeat,
+    /// The receiver takes packets in any order, and acknowledgments say which of 64 have arrived (Ultra Ethernet). Lost is what a switch
+    /// has trimmed, what is missing while much else arrives (`reordering`), and what the timeout is for.
+    AnyOrder,
+}
+
+/// Packets that arrive beyond one that is missing before that is lost. Ultra Ethernet's simulator has these values (SLEEK).
+#[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(rename = "RdmaReordering")]
+pub struct Reordering {
+    /// As many as fill the window so many times; 1.5.
+    pub windows: f64,
+    /// And at least so many; 5.
+    pub packets: u64,
+}
+
+impl Default for Reordering {
+    fn default() -> Self {
+        Self { windows: 1.5, packets: 5 }
+    }
+}
+
+impl Recovery {
+    fn name(self) -> &'static str {
+        match self {
+            Self::GoBackN => "go_back_n",
+            Self::SelectiveRepeat => "selective_repeat",
+            Self::AnyOrder => "any_order",
+        }
+    }
 }
 
 impl Default for Params {
@@ -127,6 +161,7 @@ impl Default for Params {
             cnp_size: Bytes::new(98),
             telemetry_size: Bytes::new(42),
             recovery: Recovery::GoBackN,
+            reordering: Reordering::default(),
             ack_every: 1,
             rto: Self::DEFAULT_RTO,
             ack_timeout: None,
@@ -178,7 +213,8 @@ impl Params {
     /// With the sizes that packets have under this control.
     pub fn under(&self, cc: &Config) -> Self {
         let more = if cc.reads_telemetry() { self.telemetry_size } else { Bytes::ZERO };
-        Self { headers: self.headers + more, ack_size: self.ack_size + more, ..self.clone() }
+        let selective = if self.recovery == Recovery::AnyOrder { Selective::WIRE_SIZE } else { Bytes::ZERO };
+        Self { headers: self.headers + more, ack_size: self.ack_size + more + selective, ..self.clone() }
     }
 
     /// Checks ranges that types cannot express.
@@ -199,6 +235,10 @@ impl Params {
         let with_telemetry = ack_size.saturating_add(telemetry_size);
         let expected = "at most 65 535 B together with ack_size";
         ranges.unless(with_telemetry <= largest, "telemetry_size", telemetry_size, expected)?;
+        let Reordering { windows, packets } = self.reordering;
+        ranges.unless((0.0..=100.0).contains(&windows), "reordering.windows", windows, "0 to 100")?;
+        let in_range = (1..=1_000_000).contains(&packets);
+        ranges.unless(in_range, "reordering.packets", packets, "1 to 1 000 000 packets")?;
         let every = self.ack_every;
         ranges.unless((1..=1_000).contains(&every), "ack_every", every, "1 to 1 000 packets")?;
         let in_range = (Span::from_ns(100)..=Span::from_secs(86_400)).contains(&rto);
@@ -215,7 +255,7 @@ impl Params {
             let in_range = (1..=65_536).contains(&outstanding);
             ranges.unless(in_range, "queue_pair.outstanding", outstanding, "1 to 65 536 messages")?;
             let expected = "\"go_back_n\" with queue_pair";
-            ranges.unless(self.recovery == Recovery::GoBackN, "recovery", "selective_repeat", expected)?;
+            ranges.unless(self.recovery == Recovery::GoBackN, "recovery", self.recovery.name(), expected)?;
             let expected = "none with queue_pair";
             ranges.unless(self.retry_count.is_none(), "retry_count", count, expected)?;
         }

@@ -1,4 +1,5 @@
 use super::params::{CnpPer, Params, Recovery};
+use super::selective::{Answered, Selective};
 use super::wire::{AckFrame, Reply};
 use crate::cc::Ecn;
 use crate::range_set::RangeSet;
@@ -14,7 +15,7 @@ pub struct Receiver {
     ecn: Ecn,
     /// Everything below has arrived.
     next: u64,
-    /// Selective repeat: what arrived beyond `next`.
+    /// Selective repeat, any order: what arrived beyond `next`.
     held: RangeSet,
     /// Length of the flow, once its last packet was taken.
     size: Option<u64>,
@@ -26,6 +27,15 @@ pub struct Receiver {
     ce: bool,
     /// When the next congestion notification packet may be sent.
     cnp_at: Time,
+}
+
+/// A packet whose payload a switch has cut off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trimmed {
+    /// The packet; its length is not known.
+    pub segment: Segment,
+    /// The link to the receiver was the one it had no room before.
+    pub at_last_hop: bool,
 }
 
 impl Receiver {
@@ -56,14 +66,13 @@ impl Receiver {
     /// A packet arrived. `send` is called for each answer.
     #[inline]
     pub fn on_segment(&mut self, params: &Params, now: Time, segment: &Segment, mut send: impl FnMut(Reply)) {
+        if params.recovery == Recovery::AnyOrder {
+            return self.on_any(params, now, segment, send);
+        }
         match self.ecn {
             Ecn::Off => {}
             Ecn::Cnp => {
-                let out_of_sequence = params.cnp_on_out_of_sequence && segment.seq > self.next;
-                // Between queue pairs of one card its host keeps the distance.
-                let is_time = params.cnp_per == CnpPer::Nic || now >= self.cnp_at;
-                if (segment.ce || out_of_sequence) && is_time {
-                    self.cnp_at = now + params.cnp_interval;
+                if self.notifies(params, now, segment) {
                     send(Reply::Cnp);
                 }
             }
@@ -93,6 +102,67 @@ impl Receiver {
         }
     }
 
+    /// Whether a packet is answered by a congestion notification packet.
+    #[inline]
+    fn notifies(&mut self, params: &Params, now: Time, segment: &Segment) -> bool {
+        let out_of_sequence = params.cnp_on_out_of_sequence && segment.seq > self.next;
+        // Between queue pairs of one card its host keeps the distance.
+        let is_time = params.cnp_per == CnpPer::Nic || now >= self.cnp_at;
+        let notifies = (segment.ce || out_of_sequence) && is_time;
+        if notifies {
+            self.cnp_at = now + params.cnp_interval;
+        }
+        notifies
+    }
+
+    /// A packet arrived where any order is as good.
+    fn on_any(&mut self, params: &Params, now: Time, segment: &Segment, mut send: impl FnMut(Reply)) {
+        if self.ecn == Ecn::Cnp && self.notifies(params, now, segment) {
+            send(Reply::Cnp);
+        }
+        let range = segment.range();
+        let is_new = range.start >= self.next && !self.held.contains(&range);
+        if segment.fin {
+            self.size = Some(range.end);
+        }
+        if range.start > self.next {
+            self.held.insert(range, |_| {});
+        } else if is_new {
+            self.fill(range.end);
+        }
+        // One that is marked says so soon (Ultra Ethernet).
+        if segment.requests_ack || segment.fin || segment.ce || !is_new || self.is_complete() {
+            send(self.selective(params, segment, None));
+        }
+    }
+
+    /// The headers of a packet arrived, whose payload a switch has cut off.
+    pub fn on_trimmed(&mut self, params: &Params, now: Time, trimmed: &Trimmed, mut send: impl FnMut(Reply)) {
+        let segment = &trimmed.segment;
+        if self.ecn == Ecn::Cnp && self.notifies(params, now, segment) {
+            send(Reply::Cnp);
+        }
+        let is_missing = segment.seq >= self.next && self.held.around(segment.seq).is_none();
+        send(self.selective(params, segment, is_missing.then_some(trimmed.at_last_hop)));
+    }
+
+    /// The answer to a packet; with `trimmed` it is a NAK, and says whether that was at the last hop.
+    fn selective(&self, params: &Params, segment: &Segment, trimmed: Option<bool>) -> Reply {
+        let answers = Answered { segment, at_last_hop: trimmed == Some(true) };
+        let selective = Selective::new(answers, self.next, &self.held, params.mtu);
+        let ece = segment.ce && matches!(self.ecn, Ecn::Classic | Ecn::Accurate | Ecn::Counted);
+        Reply::Ack(AckFrame { ack: self.next, nak: trimmed.map(|_| segment.seq), ece, selective })
+    }
+
+    /// Everything below `end` has arrived, and what is held from there on.
+    fn fill(&mut self, end: u64) {
+        self.next = end;
+        if let Some(first) = self.held.first().filter(|first| first.start <= self.next) {
+            self.next = self.next.max(first.end);
+        }
+        self.held.remove_below(self.next);
+    }
+
     /// The packet that was expected. Returns the answer, if there is one.
     fn take_in_order(&mut self, segment: &Segment) -> Option<Option<u64>> {
         self.next = segment.range().end;
@@ -114,17 +184,13 @@ impl Receiver {
             self.held.insert(range.clone(), |_| {});
             return Some(range.start);
         }
-        self.next = range.end;
-        if let Some(first) = self.held.first().filter(|first| first.start <= self.next) {
-            self.next = self.next.max(first.end);
-        }
-        self.held.remove_below(self.next);
+        self.fill(range.end);
         None
     }
 
     fn ack(&mut self, nak: Option<u64>) -> Reply {
         self.unacknowledged = false;
-        Reply::Ack(AckFrame { ack: self.next, nak, ece: self.ce })
+        Reply::Ack(AckFrame { ack: self.next, nak, ece: self.ce, selective: Selective::default() })
     }
 }
 

@@ -25,21 +25,22 @@ use crate::units::{Bytes, Span, Time};
 /// ```text
 /// NAK, go-back-N           what is outstanding is lost; retransmitted from the gap on
 /// NAK, selective repeat    what was sent once and lies before the packet named is lost
-/// no progress for the RTO  what is outstanding is lost
+/// any order                see [`Recovery::AnyOrder`]
+/// no progress for the RTO  what is outstanding is lost; in any order the first packet, and what was sent an RTO ago
 /// ```
 /// Differs from Mittal et al. (IRN): after a timeout everything that is missing is retransmitted and not the first packet
 /// alone, so that a lost tail costs one timeout.
 #[derive(Debug)]
 pub struct Sender {
     /// Where the last message ends.
-    size: u64,
+    pub(super) size: u64,
     /// Where those before it end that are not complete.
     ends: VecDeque<u64>,
-    mtu: Bytes,
-    cc: Cc,
+    pub(super) mtu: Bytes,
+    pub(super) cc: Cc,
     ecn: Ecn,
-    limit: Limit,
-    board: Scoreboard,
+    pub(super) limit: Limit,
+    pub(super) board: Scoreboard,
     rtt: RttEstimator,
     delivery: Delivery,
     pacer: Pacer,
@@ -317,7 +318,8 @@ impl Sender {
     /// An acknowledgement arrived.
     pub fn on_ack(&mut self, params: &Params, now: Time, frame: &AckFrame) {
         let una_before = self.board.una();
-        if frame.ack < una_before {
+        // In any order acknowledgments overtake each other, too.
+        if frame.ack < una_before && params.recovery != Recovery::AnyOrder {
             return;
         }
         let (size_before, inflight_before) = (self.flight_size(), self.board.inflight());
@@ -331,6 +333,7 @@ impl Sender {
             self.restart_timeout(params, now);
         }
         let lost = match (frame.nak, params.recovery) {
+            (_, Recovery::AnyOrder) => self.take_selective(params, now, frame, &mut tally),
             (None, _) => Bytes::ZERO,
             (Some(_), Recovery::GoBackN) => self.board.lose_all(),
             (Some(named), Recovery::SelectiveRepeat) => {
@@ -436,7 +439,13 @@ impl Sender {
         let flight_size = self.flight_size();
         let repeated = self.timed_out_at == Some(self.board.una());
         self.timed_out_at = Some(self.board.una());
-        self.board.lose_all();
+        match params.recovery {
+            Recovery::AnyOrder => {
+                let before = now.as_ps().saturating_sub(params.timeout().as_ps());
+                self.board.lose_after_timeout(Time::from_ps(before));
+            }
+            Recovery::GoBackN | Recovery::SelectiveRepeat => drop(self.board.lose_all()),
+        }
         self.repair_until = Some(self.board.next());
         // The answer to the first packet reports soonest what is missing.
         self.since_request = params.ack_every;

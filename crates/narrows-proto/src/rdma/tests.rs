@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 
 use proptest::prelude::*;
 
-use super::{AckFrame, Endpoint, Params, Poll, Receiver, Recovery, Reply, Segment, Sender, Stats};
+use super::{AckFrame, Endpoint, Params, Poll, Receiver, Recovery, Reply, Segment, Sender, Stats, Trimmed};
 use crate::cc::{self, Config};
 use crate::units::{BitRate, Bytes, Span, Time};
 
@@ -17,11 +17,14 @@ enum Fate {
     Delay(Span),
     Duplicate,
     Mark,
+    /// A switch cuts off its payload; acknowledgments arrive.
+    Trim,
 }
 
 #[derive(Debug)]
 enum Event {
     Segment(Segment),
+    Trimmed(Segment),
     Reply(Reply),
     Timer,
     LinkFree,
@@ -41,6 +44,8 @@ struct Pipe {
     sent: Vec<(Time, Segment)>,
     armed: Time,
 }
+
+const RECOVERIES: [Recovery; 3] = [Recovery::GoBackN, Recovery::SelectiveRepeat, Recovery::AnyOrder];
 
 /// 1106 B in 1 us.
 const HOST: Endpoint = Endpoint { link: BitRate::from_mbps(8848), seed: 1 };
@@ -87,7 +92,11 @@ impl Pipe {
                 self.at(arrival, packet(false));
                 self.at(arrival, packet(false));
             }
-            Fate::Arrive | Fate::Mark => self.at(arrival, packet(fate == Fate::Mark)),
+            Fate::Trim if forward => {
+                let Event::Segment(segment) = packet(false) else { unreachable!("data goes forward") };
+                self.at(arrival, Event::Trimmed(segment));
+            }
+            Fate::Arrive | Fate::Mark | Fate::Trim => self.at(arrival, packet(fate == Fate::Mark)),
         }
     }
 
@@ -130,6 +139,10 @@ impl Pipe {
                     if self.receiver.is_complete() && self.delivered_at == Time::NEVER {
                         self.delivered_at = self.now;
                     }
+                }
+                Event::Trimmed(segment) => {
+                    let trimmed = Trimmed { segment: Segment { len: 0, ..segment }, at_last_hop: false };
+                    self.receiver.on_trimmed(&self.params, self.now, &trimmed, |reply| replies.push(reply));
                 }
                 Event::Reply(Reply::Ack(frame)) => self.sender.on_ack(&self.params, self.now, &frame),
                 Event::Reply(Reply::Cnp) => self.sender.on_cnp(self.now),
@@ -197,7 +210,7 @@ fn going_back_repeats_everything_from_the_gap_on() {
 
 #[test]
 fn the_last_byte_of_a_message_is_injected_when_it_leaves_for_the_first_time() {
-    for recovery in [Recovery::GoBackN, Recovery::SelectiveRepeat] {
+    for recovery in RECOVERIES {
         for (lost, times) in [(250, 1), (199, 2)] {
             let pipe = Pipe::new(params(recovery), &unlimited(), 200, losing([lost])).run();
             assert_eq!(pipe.sent.iter().filter(|(_, segment)| segment.fin).count(), times);
@@ -222,6 +235,51 @@ fn selective_repeat_repeats_what_is_missing_and_nothing_else() {
 }
 
 #[test]
+fn in_any_order_reordering_repeats_nothing() {
+    // Every second packet is late by up to 36 packets, and 200 are on their way: 18 arrive beyond one.
+    let fate = |forward: bool, number: u64| match number % 2 {
+        0 if forward => Fate::Delay(Span::from_us(number % 37)),
+        _ => Fate::Arrive,
+    };
+    for (recovery, repeats) in [(Recovery::SelectiveRepeat, true), (Recovery::AnyOrder, false)] {
+        let window = Some(Params::default().mtu * 150);
+        let pipe = Pipe::new(Params { window, ..params(recovery) }, &unlimited(), 2_000, fate).run();
+        assert_eq!((pipe.stats().retransmissions > 0, pipe.stats().timeouts), (repeats, 0), "{recovery:?}");
+    }
+}
+
+#[test]
+fn a_trimmed_packet_is_repeated_a_round_trip_after_it_was_sent() {
+    let fate =
+        |forward, number| if forward && [5, 6, 9].contains(&number) { Fate::Trim } else { Fate::Arrive };
+    let pipe = Pipe::new(params(Recovery::AnyOrder), &unlimited(), 200, fate).run();
+    assert_eq!((pipe.again(), pipe.stats().timeouts, pipe.stats().recoveries), (vec![5, 6, 9], 0, 1));
+    let again = pipe.sent.iter().find(|(_, segment)| segment.retransmission).expect("one is repeated");
+    // It leaves at 5 us, and goes there and back.
+    assert_eq!(again.0, Time::ZERO + Span::from_us(5) + ONE_WAY * 2);
+}
+
+#[test]
+fn a_packet_trimmed_twice_is_repeated_twice() {
+    // 105 packets leave before the answer comes, at 105 us; packet 5 is then number 105, counted from 0.
+    let fate =
+        |forward, number| if forward && [5, 105].contains(&number) { Fate::Trim } else { Fate::Arrive };
+    let pipe = Pipe::new(params(Recovery::AnyOrder), &unlimited(), 200, fate).run();
+    assert_eq!((pipe.again(), pipe.stats().timeouts), (vec![5, 5], 0));
+}
+
+#[test]
+fn what_is_missing_while_windows_arrive_beyond_it_is_lost() {
+    // Packet 5 is lost, and those beyond it go on within a window of 20: 30 of them are one window and a half.
+    let window = Some(Params::default().mtu * 20);
+    for (packets, timeouts) in [(35, 1), (36, 0)] {
+        let params = Params { window, ..params(Recovery::AnyOrder) };
+        let pipe = Pipe::new(params, &unlimited(), packets, losing([5])).run();
+        assert_eq!((pipe.again(), pipe.stats().timeouts), (vec![5], timeouts), "{packets}");
+    }
+}
+
+#[test]
 fn a_repeated_packet_that_is_lost_waits_for_the_timeout() {
     // 101 packets leave before the answer names packet 6; packet 5 is then the 102nd of all, number 106 counted from 0.
     let pipe = Pipe::new(params(Recovery::SelectiveRepeat), &unlimited(), 200, losing([5, 106])).run();
@@ -232,7 +290,7 @@ fn a_repeated_packet_that_is_lost_waits_for_the_timeout() {
 
 #[test]
 fn a_lost_tail_costs_one_timeout_however_long_it_is() {
-    for recovery in [Recovery::GoBackN, Recovery::SelectiveRepeat] {
+    for recovery in RECOVERIES {
         let pipe = Pipe::new(params(recovery), &unlimited(), 10, losing([7, 8, 9])).run();
         assert_eq!((pipe.again(), pipe.stats().timeouts), (vec![7, 8, 9], 1));
         // Packet 6 is acknowledged at 106 us; the timeout follows 1 ms later, and packet 9 is sent two packets after it.
@@ -250,7 +308,7 @@ fn a_lost_acknowledgement_is_made_up_for_by_the_next() {
 #[test]
 fn a_lost_last_acknowledgement_costs_the_last_packet_again() {
     let fate = |forward: bool, number: u64| if !forward && number == 9 { Fate::Lose } else { Fate::Arrive };
-    for recovery in [Recovery::GoBackN, Recovery::SelectiveRepeat] {
+    for recovery in RECOVERIES {
         let pipe = Pipe::new(params(recovery), &unlimited(), 10, fate).run();
         assert_eq!((pipe.again(), pipe.stats().timeouts), (vec![9], 1));
     }
@@ -319,7 +377,7 @@ fn an_old_acknowledgement_says_nothing() {
     while let Poll::Send(_) = sender.poll_transmit(&params, Time::ZERO) {}
     let mtu = params.mtu.get();
     sender.on_ack(&params, Time::ZERO + ONE_WAY, &AckFrame { ack: 5 * mtu, ..AckFrame::default() });
-    let old = AckFrame { ack: 2 * mtu, nak: Some(3 * mtu), ece: false };
+    let old = AckFrame { ack: 2 * mtu, nak: Some(3 * mtu), ..AckFrame::default() };
     sender.on_ack(&params, Time::ZERO + ONE_WAY, &old);
     assert_eq!((sender.stats().recoveries, sender.inflight()), (0, params.mtu * 5));
 }
@@ -332,6 +390,7 @@ fn any_fate() -> impl Strategy<Value = Fate> {
         2 => (1..400_u64).prop_map(|us| Fate::Delay(Span::from_us(us))),
         1 => Just(Fate::Duplicate),
         1 => Just(Fate::Mark),
+        1 => Just(Fate::Trim),
     ]
 }
 
@@ -340,20 +399,22 @@ proptest! {
     fn every_flow_ends_whatever_the_path_does(
         fates in prop::collection::vec((any_fate(), any_fate()), 0..120),
         packets in 1..200_u64,
-        selective: bool,
+        recovery in prop::sample::select(RECOVERIES.to_vec()),
         ack_every in 1..4_u64,
         window in prop::option::of(1..50_u64),
         // Shorter than the round trip of 101 us as well.
         rto in prop::sample::select(vec![60_u64, 150, 1000]),
     ) {
-        let recovery = if selective { Recovery::SelectiveRepeat } else { Recovery::GoBackN };
         let window = window.map(|packets| Params::default().mtu * packets);
         let params = Params { recovery, ack_every, window, rto: Span::from_us(rto), ..Params::default() };
         for config in Config::all() {
             let fates = fates.clone();
             let fate = move |forward: bool, number: u64| {
                 let pair = fates.get(number as usize).copied().unwrap_or((Fate::Arrive, Fate::Arrive));
-                if forward { pair.0 } else { pair.1 }
+                match if forward { pair.0 } else { pair.1 } {
+                    Fate::Trim if recovery != Recovery::AnyOrder => Fate::Lose,
+                    fate => fate,
+                }
             };
             // `run` checks that the flow ends, complete and with nothing in flight.
             Pipe::new(params.clone(), &config, packets, fate).run();

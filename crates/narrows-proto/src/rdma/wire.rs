@@ -1,5 +1,7 @@
 //! Packets that a receiver sends a sender.
 
+use super::selective::Selective;
+
 /// An acknowledgement on its way from receiver to sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AckFrame {
@@ -10,6 +12,8 @@ pub struct AckFrame {
     pub nak: Option<u64>,
     /// The packets it acknowledges were marked.
     pub ece: bool,
+    /// With [`Recovery::AnyOrder`](super::Recovery::AnyOrder).
+    pub selective: Selective,
 }
 
 /// Packet that a receiver sends.

@@ -312,6 +312,7 @@ mod tests {
         ce: false,
         mangled: false,
         merged: 0,
+        entropy: 0,
     };
 
     #[test]

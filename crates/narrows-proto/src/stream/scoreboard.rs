@@ -221,6 +221,24 @@ impl Scoreboard {
         lost
     }
 
+    /// Marks the segment that begins at `seq` as lost if it is under way, for the first time or `again`. Returns how much that is.
+    pub(crate) fn lose_at(&mut self, seq: u64, again: bool) -> Bytes {
+        let place = self.segments.partition_point(|sent| sent.end <= seq);
+        let is_meant = |sent: &&Sent| {
+            let begins = sent.end - u64::from(sent.len) == seq;
+            begins && sent.state == State::InFlight && sent.retransmitted == again
+        };
+        match self.segments.get(place).filter(is_meant) {
+            Some(_) => self.lose(self.front + place as u64),
+            None => Bytes::ZERO,
+        }
+    }
+
+    /// One past the highest byte that was acknowledged in any way.
+    pub(crate) fn highest(&self) -> u64 {
+        self.highest
+    }
+
     /// Marks everything that has not been delivered as lost, to be retransmitted in order. Returns what was not lost before.
     pub(crate) fn lose_all(&mut self) -> Bytes {
         let mut lost = Bytes::ZERO;

@@ -29,6 +29,8 @@ pub struct Segment {
     pub ce: bool,
     /// Its codepoint has been changed on the way, not to a mark. Set on arrival, with [`Ecn::Counted`](crate::cc::Ecn::Counted).
     pub mangled: bool,
+    /// Switches hash it to choose a path (RDMA only).
+    pub entropy: u16,
     /// So many others were merged into it behind it. Set by receive offload.
     pub merged: u32,
 }

@@ -28,6 +28,7 @@ impl Packet {
             ce: self.is_marked(),
             mangled: false,
             merged: 0,
+            entropy: 0,
         }
     }
 
