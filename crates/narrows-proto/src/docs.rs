@@ -29,6 +29,7 @@ modules! {
     REACTION_BCN "BCN's reaction points" "reaction/bcn.rs"
     REACTION_QCN "QCN's reaction points" "reaction/qcn.rs"
     TELEMETRY "telemetry" "telemetry.rs"
+    ENTROPY "choice of paths by entropy" "rdma/paths/mod.rs"
     NEAR_SOURCE "near-source loops" "annulus/near_source.rs"
 }
 

@@ -18,6 +18,11 @@ pub(crate) enum Choice {
         salt: u64,
         flows: Arc<[FlowId]>,
     },
+    /// The same where packets of some flows have entropy, which is hashed with the flow.
+    EcmpByEntropy {
+        salt: u64,
+        flows: Arc<[FlowId]>,
+    },
     DModK {
         stride: u32,
     },
@@ -44,6 +49,16 @@ impl Choice {
         match (self, flows) {
             (Self::Ecmp { salt }, Some(flows)) => Self::EcmpOfPairs { salt, flows: Arc::clone(flows) },
             (choice, _) => choice,
+        }
+    }
+
+    /// If packets of some flows have entropy, it is hashed.
+    pub(crate) fn by_entropy_if(self, some: bool) -> Self {
+        match self {
+            choice if !some => choice,
+            Self::Ecmp { salt } => Self::EcmpByEntropy { salt, flows: Arc::default() },
+            Self::EcmpOfPairs { salt, flows } => Self::EcmpByEntropy { salt, flows },
+            choice => choice,
         }
     }
 }

@@ -60,15 +60,15 @@ impl IdealPath {
         Self::among(network, &hops)
     }
 
-    /// All that a packet of `flow` may take. None if there is no path.
+    /// All that a packet of `flow` may take, which [`spreads`](crate::traffic::Transport::has_entropy) or not. None if there is no path.
     pub fn between(
         network: &Network,
         paths: &Paths<'_>,
-        flow: FlowId,
+        (flow, spreads): (FlowId, bool),
         from: HostId,
         to: HostId,
     ) -> Option<Self> {
-        Some(Self::among(network, &paths.ways(flow, from, to)?))
+        Some(Self::among(network, &paths.ways((flow, spreads), from, to)?))
     }
 
     fn among(network: &Network, hops: &[Vec<LinkId>]) -> Self {

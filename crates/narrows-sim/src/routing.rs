@@ -9,7 +9,8 @@
 //! adaptive   the port with the shortest queue, for each packet or flowlet
 //! ```
 //! ECMP and WCMP keep a flow on its path. The hash is one of the number of a flow, in place of addresses and ports of its packets;
-//! acknowledgments have the same number. Messages of one queue pair (RDMA) share that of the first.
+//! acknowledgments have the same number. Messages of one queue pair (RDMA) share that of the first. Packets of RDMA that takes any order may
+//! have entropy, which is hashed with the flow: they spread over all ports.
 //!
 //! Polarization: where two switches on one path have the same salt, the second sees only flows whose hashes lie in one n-th and uses few
 //! of its ports: one of eight if both have eight. With `hash_salt` it can be seen; by default each switch has a salt of its own.
@@ -38,7 +39,7 @@ pub use self::salt::Salt;
 pub(crate) use self::shortest::Shortest;
 pub use self::tables::MOST_LEAVES;
 use self::tables::UNREACHABLE;
-pub(crate) use self::tables::{Access, NO_LEAF, Routes, RoutingTables};
+pub(crate) use self::tables::{Access, Hashed, NO_LEAF, Routes, RoutingTables};
 pub(crate) use crate::choice::Choice;
 use crate::ids::{LinkId, NodeId};
 use crate::mechanism::wcmp::Weights;

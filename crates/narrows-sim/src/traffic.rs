@@ -162,6 +162,11 @@ impl Transport {
         }
     }
 
+    /// Its packets have entropy, which switches hash.
+    pub fn has_entropy(&self) -> bool {
+        matches!(self, Self::Rdma { params, .. } if params.paths.is_some())
+    }
+
     /// Payload of a full packet.
     pub fn full_payload(&self) -> Bytes {
         match self {

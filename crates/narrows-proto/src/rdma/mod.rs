@@ -11,9 +11,11 @@
 //! Left out: READ and atomics (a message is a WRITE from sender to receiver), packet numbers (bytes are counted).
 
 mod params;
+pub mod paths;
 mod receiver;
 mod selective;
 mod sender;
+mod spread;
 mod wire;
 
 #[cfg(test)]
@@ -21,6 +23,7 @@ mod tests;
 
 pub use crate::stream::{Endpoint, Poll, Segment, Stats};
 pub use params::{CnpPer, Joins, Params, QueuePair, Recovery, Reordering};
+pub use paths::Paths;
 pub use receiver::{Receiver, Trimmed};
 pub use selective::Selective;
 pub use sender::Sender;

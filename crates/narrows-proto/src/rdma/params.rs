@@ -1,3 +1,4 @@
+use super::paths::Paths;
 use super::selective::Selective;
 use crate::cc::{Config, OutOfRange, Path, PeerEcn, Ranges};
 use crate::stream::Endpoint;
@@ -27,6 +28,9 @@ pub struct Params {
     pub recovery: Recovery,
     /// Reordering that is no loss, with `recovery = "any_order"`.
     pub reordering: Reordering,
+    /// Choice of a path for each packet, by entropy that switches hash. A connection keeps its path if left out. Only with
+    /// `recovery = "any_order"`.
+    pub paths: Option<Paths>,
     /// The sender requests an acknowledgement with every so many packets, and with the last that it may send.
     pub ack_every: u64,
     /// Time without an acknowledgement after which what was sent is lost. 4.096 us·2^14 is a common setting of network cards;
@@ -57,6 +61,8 @@ pub struct Params {
     pub cnp_on_out_of_sequence: bool,
     /// Priority of congestion notification packets, 0 to 7; that of the traffic if left out. In RoCEv2 networks it is high.
     pub cnp_priority: Option<u8>,
+    /// Priority of acknowledgments, 0 to 7; that of the traffic if left out. In Ultra Ethernet it is high.
+    pub ack_priority: Option<u8>,
     /// From the moment when a message is given to the card until it can send its first packet: the doorbell, and fetching the work request
     /// and the payload over PCIe. A read over PCIe takes about a microsecond (Neugebauer et al., SIGCOMM 2018).
     pub doorbell: Span,
@@ -162,6 +168,7 @@ impl Default for Params {
             telemetry_size: Bytes::new(42),
             recovery: Recovery::GoBackN,
             reordering: Reordering::default(),
+            paths: None,
             ack_every: 1,
             rto: Self::DEFAULT_RTO,
             ack_timeout: None,
@@ -173,6 +180,7 @@ impl Default for Params {
             cnp_delay: Span::ZERO,
             cnp_on_out_of_sequence: false,
             cnp_priority: None,
+            ack_priority: None,
             doorbell: Span::ZERO,
             joins: Joins::Tail,
             queue_pair: None,
@@ -239,6 +247,11 @@ impl Params {
         ranges.unless((0.0..=100.0).contains(&windows), "reordering.windows", windows, "0 to 100")?;
         let in_range = (1..=1_000_000).contains(&packets);
         ranges.unless(in_range, "reordering.packets", packets, "1 to 1 000 000 packets")?;
+        if let Some(paths) = &self.paths {
+            paths.check(ranges)?;
+            let expected = "\"any_order\" with paths";
+            ranges.unless(self.recovery == Recovery::AnyOrder, "recovery", self.recovery.name(), expected)?;
+        }
         let every = self.ack_every;
         ranges.unless((1..=1_000).contains(&every), "ack_every", every, "1 to 1 000 packets")?;
         let in_range = (Span::from_ns(100)..=Span::from_secs(86_400)).contains(&rto);
@@ -267,6 +280,8 @@ impl Params {
         let in_range = (1..=1_000_000).contains(&window);
         ranges.unless(in_range, "initial_window", window, "1 to 1 000 000 packets")?;
         let priority = self.cnp_priority.unwrap_or(0);
-        ranges.unless(priority <= 7, "cnp_priority", priority, "0 to 7")
+        ranges.unless(priority <= 7, "cnp_priority", priority, "0 to 7")?;
+        let priority = self.ack_priority.unwrap_or(0);
+        ranges.unless(priority <= 7, "ack_priority", priority, "0 to 7")
     }
 }

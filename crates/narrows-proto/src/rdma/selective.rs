@@ -85,6 +85,9 @@ impl Sender {
         tally: &mut Tally,
     ) -> Bytes {
         let Selective { again, at_last_hop, .. } = frame.selective;
+        if let Some(spread) = &mut self.spread {
+            spread.on_ack(now, self.board.una().div_ceil(self.mtu.get()), frame);
+        }
         for block in frame.selective.blocks(self.mtu, self.size) {
             self.board.sack(block, tally);
         }
@@ -96,6 +99,27 @@ impl Sender {
             return size;
         }
         self.lose_overtaken(params)
+    }
+
+    /// The retransmission timer has expired: the first packet that is missing is lost, and what was sent that long ago.
+    pub(super) fn lose_late(&mut self, params: &Params, now: Time) {
+        let noticed = self.board.noticed();
+        let before = now.as_ps().saturating_sub(params.timeout().as_ps());
+        self.board.lose_after_timeout(Time::from_ps(before));
+        if let Some(spread) = &mut self.spread {
+            for lost in self.board.lost_after(noticed) {
+                spread.on_timeout(now, lost.first / self.mtu.get());
+            }
+        }
+    }
+
+    /// Entropy of the packet that begins at `seq` and is sent now.
+    #[inline]
+    pub(super) fn entropy(&mut self, now: Time, seq: u64) -> u16 {
+        match &mut self.spread {
+            None => 0,
+            Some(spread) => spread.send(now, seq / self.mtu.get()),
+        }
     }
 
     /// What is missing is lost if more has arrived beyond it than reordering explains: up to a window of it, as far as something sent later

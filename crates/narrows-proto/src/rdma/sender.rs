@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::params::{Params, Recovery};
+use super::spread::Spread;
 use super::wire::AckFrame;
 use crate::cc::{Ack, Cc, Config, Congestion, Controller, Ecn, Limit, Reporter, Signal};
 use crate::stream::delivery::Delivery;
@@ -44,6 +45,8 @@ pub struct Sender {
     rtt: RttEstimator,
     delivery: Delivery,
     pacer: Pacer,
+    /// Its choice of paths, if it makes one.
+    pub(super) spread: Option<Box<Spread>>,
     /// When the retransmission timer expires; never while nothing is outstanding.
     rto_at: Time,
     /// Losses of data below belong to one that was noticed.
@@ -86,6 +89,7 @@ impl Sender {
             rtt: RttEstimator::new(params.timeout(), Span::ZERO, params.timeout()),
             delivery: Delivery::default(),
             pacer: Pacer::default(),
+            spread: params.paths.as_ref().map(|paths| Box::new(Spread::new(paths, at.seed))),
             rto_at: Time::NEVER,
             repair_until: None,
             timed_out_at: None,
@@ -264,6 +268,7 @@ impl Sender {
             len,
             fin,
             requests_ack: self.requests_ack(params, fin),
+            entropy: self.entropy(now, seq),
             ..Segment::default()
         })
     }
@@ -287,6 +292,7 @@ impl Sender {
             fin,
             requests_ack,
             retransmission: true,
+            entropy: self.entropy(now, seq),
             ..Segment::default()
         })
     }
@@ -440,10 +446,7 @@ impl Sender {
         let repeated = self.timed_out_at == Some(self.board.una());
         self.timed_out_at = Some(self.board.una());
         match params.recovery {
-            Recovery::AnyOrder => {
-                let before = now.as_ps().saturating_sub(params.timeout().as_ps());
-                self.board.lose_after_timeout(Time::from_ps(before));
-            }
+            Recovery::AnyOrder => self.lose_late(params, now),
             Recovery::GoBackN | Recovery::SelectiveRepeat => drop(self.board.lose_all()),
         }
         self.repair_until = Some(self.board.next());

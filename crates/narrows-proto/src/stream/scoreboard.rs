@@ -278,13 +278,13 @@ impl Scoreboard {
     }
 
     /// Losses noticed so far. What [`lost_after`](Self::lost_after) this is known until the next segment is sent.
-    pub(super) fn noticed(&self) -> Noticed {
+    pub(crate) fn noticed(&self) -> Noticed {
         let entries = self.holes.as_ref().map_or(0, |holes| holes.lost.len());
         Noticed { entries, lost: self.lost }
     }
 
     /// Segments noticed to be lost after `noticed`, in this order.
-    pub(super) fn lost_after(&self, noticed: Noticed) -> impl Iterator<Item = LostSegment> {
+    pub(crate) fn lost_after(&self, noticed: Noticed) -> impl Iterator<Item = LostSegment> {
         let lost = self.holes.iter().flat_map(move |holes| holes.lost.range(noticed.entries..));
         lost.filter_map(|number| self.get(*number)).scan(noticed.lost, |lost, sent| {
             *lost += sent.bytes();

@@ -392,7 +392,8 @@ impl<'a> Layout<'a> {
                     node,
                     self.seed,
                 )
-                .of_pairs(self.first_of_pairs.as_ref()),
+                .of_pairs(self.first_of_pairs.as_ref())
+                .by_entropy_if(self.groups.iter().any(|group| group.transport.has_entropy())),
                 by_packet: PacketRule::new(&self.network.routing, &self.routing_site(node)),
                 egresses: self.ports[node.index()].iter().map(|link| self.egress(*link)).collect(),
                 shard: self.places[node.index()],

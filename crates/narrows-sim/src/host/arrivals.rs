@@ -62,6 +62,7 @@ impl Host {
             Kind::Data | Kind::Syn | Kind::Ack => unreachable!("the caller has taken these"),
             Kind::SynAck => self.on_syn_ack(now, parcel, world),
             Kind::Datagram => self.on_datagram(now, packet, world),
+            Kind::Trimmed => self.on_trimmed(now, packet, world),
             Kind::Control(control) => self.on_control(now, control, parcel, world),
             Kind::Limited => {
                 self.take_limited(now, parcel.with(packet.untagged(world.shared.tag_size)), world);

@@ -1,15 +1,16 @@
 //! Flows that end at a host.
 
 use super::reception::Incoming;
-use narrows_proto::rdma::{self, CnpPer, Reply};
+use narrows_proto::rdma::{self, CnpPer, Recovery, Reply, Trimmed};
 use narrows_proto::stream::AckFrame;
 use narrows_proto::units::{Bytes, Span, Time};
 
 use super::Host;
-use super::agenda::Wake;
+use super::agenda::{Agenda, Wake};
 use super::new_flow::NewFlow;
 use super::nic::Nic;
-use super::packets::{Way, ack_packet, arrived_segment, cnp_packet, rdma_ack_packet};
+use super::packets::{Way, ack_packet, arrived_segment, cnp_packet, rdma_ack_packet, selective_ack_packet};
+use super::senders::Senders;
 use super::transport::Sink;
 use crate::ids::FlowId;
 use crate::mechanism::at_host::AtHost;
@@ -78,17 +79,9 @@ impl Host {
                 let before = receiver.delivered();
                 let telemetry = (packet.trailers() > 0).then_some(parcel);
                 let (cnp_at, agenda) = (&mut self.cnp_at, &mut self.senders.agenda);
-                receiver.on_segment(params, now, &packet.rdma_segment(group.overhead), |reply| match reply {
-                    Reply::Ack(frame) => push_rdma_ack(nic, &frame, telemetry, back, group),
-                    Reply::Cnp if params.cnp_per == CnpPer::Nic && now < *cnp_at => {}
-                    Reply::Cnp => {
-                        *cnp_at = now + params.cnp_interval;
-                        if params.cnp_delay == Span::ZERO {
-                            return push_cnp(nic, back, group);
-                        }
-                        incoming.armed = now + params.cnp_delay;
-                        agenda.plan(incoming.armed, Wake::Receiver(slot));
-                    }
+                let (armed, replies) = (&mut incoming.armed, Replies { now, slot, telemetry, back, group });
+                receiver.on_segment(params, now, &packet.rdma_segment(group.overhead), |reply| {
+                    replies.push(reply, nic, cnp_at, (armed, agenda));
                 });
                 if !receiver.is_complete() || receiver.delivered() == before {
                     return;
@@ -98,6 +91,25 @@ impl Host {
             Sink::Datagram { .. } => unreachable!("segments belong to connections"),
         };
         self.received(now, slot, ack, world);
+    }
+
+    /// The headers of a data packet arrived, whose payload a switch has cut off.
+    pub(super) fn on_trimmed<O: Observer>(&mut self, now: Time, packet: Packet, world: &mut World<O>) {
+        let Some(slot) = self.slot_of(now, packet, world) else { return };
+        let incoming = self.incoming.get_mut(slot).expect("live receptions have a slot");
+        let group = &world.shared.groups[incoming.group as usize];
+        let back = Way { flow: packet.flow(), to: incoming.from, incarnation: packet.incarnation() };
+        let Sink::Rdma(receiver) = &mut incoming.sink else {
+            unreachable!("only what RDMA sends may be trimmed");
+        };
+        let Senders { nic, agenda, .. } = &mut self.senders;
+        let (cnp_at, armed) = (&mut self.cnp_at, &mut incoming.armed);
+        let replies = Replies { now, slot, telemetry: None, back, group };
+        let segment = packet.rdma_segment(packet.size());
+        let trimmed = Trimmed { segment, at_last_hop: packet.is(packet::AT_LAST_HOP) };
+        receiver.on_trimmed(&group.rdma().params, now, &trimmed, |reply| {
+            replies.push(reply, nic, cnp_at, (armed, agenda));
+        });
     }
 
     /// All of the flow in `slot` has arrived, and so says `ack`.
@@ -171,7 +183,8 @@ impl Host {
         let group = &world.shared.groups[spec.group.index()];
         let back = Way { flow: packet.flow(), to: spec.from, incarnation: packet.incarnation() };
         if let TransportState::Rdma(_) = group.transport {
-            let frame = rdma::AckFrame { ack, ..rdma::AckFrame::default() };
+            let mut frame = rdma::AckFrame { ack, ..rdma::AckFrame::default() };
+            frame.selective.entropy = packet.entropy();
             return push_rdma_ack(&mut self.senders.nic, &frame, None, back, group);
         }
         let frame = AckFrame { ack, syn: packet.kind() == Kind::Syn, ..AckFrame::default() };
@@ -272,8 +285,49 @@ fn push_rdma_ack(
     back: Way,
     group: &GroupState,
 ) {
-    let (packet, slots) = rdma_ack_packet(frame, telemetry, back, group);
+    let (packet, slots) = match group.rdma().params.recovery {
+        Recovery::AnyOrder => selective_ack_packet(frame, back, group),
+        Recovery::GoBackN | Recovery::SelectiveRepeat => rdma_ack_packet(frame, telemetry, back, group),
+    };
     nic.push_ready(Parcel { packet, trailers: &slots });
+}
+
+/// A packet over RDMA that is answered.
+struct Replies<'a> {
+    now: Time,
+    /// Of what receives it.
+    slot: u32,
+    /// It, if it brings telemetry.
+    telemetry: Option<Parcel<'a>>,
+    back: Way,
+    group: &'a GroupState,
+}
+
+impl Replies<'_> {
+    /// Queues an answer, or notes in the agenda when to.
+    #[inline]
+    fn push(
+        &self,
+        reply: Reply,
+        nic: &mut Nic,
+        cnp_at: &mut Time,
+        (armed, agenda): (&mut Time, &mut Agenda),
+    ) {
+        let &Self { now, slot, telemetry, back, group } = self;
+        let params = &group.rdma().params;
+        match reply {
+            Reply::Ack(frame) => push_rdma_ack(nic, &frame, telemetry, back, group),
+            Reply::Cnp if params.cnp_per == CnpPer::Nic && now < *cnp_at => {}
+            Reply::Cnp => {
+                *cnp_at = now + params.cnp_interval;
+                if params.cnp_delay == Span::ZERO {
+                    return push_cnp(nic, back, group);
+                }
+                *armed = now + params.cnp_delay;
+                agenda.plan(*armed, Wake::Receiver(slot));
+            }
+        }
+    }
 }
 
 /// Queues a congestion notification packet.

@@ -38,8 +38,9 @@ pub(crate) fn segment_packet(segment: &Segment, way: Way, group: &GroupState) ->
     };
     let Way { flow, to, incarnation } = way;
     let (seq, size, priority) = (segment.seq, wire_size(size), group.priority);
-    Packet::new(Fields { seq, flow, to, size, incarnation, kind, priority, flags, trailers: 0 })
-        .with_marks(group.marks)
+    let packet = Packet::new(Fields { seq, flow, to, size, incarnation, kind, priority, flags, trailers: 0 });
+    // Without entropy there are zeros in its place.
+    packet.with_marks(group.marks).with_tag_bits(segment.entropy)
 }
 
 /// The segment of a stream inside a packet that arrived.
@@ -92,11 +93,33 @@ pub(crate) fn rdma_ack_packet(
         size: wire_size(group.rdma().params.ack_size),
         incarnation: way.incarnation,
         kind: Kind::Ack,
-        priority: group.priority,
+        priority: group.rdma().ack_priority,
         flags: flags | group.rdma().ect,
         trailers,
     });
     (packet, slots)
+}
+
+/// The same where packets are taken in any order: it goes the way that its entropy says.
+pub(crate) fn selective_ack_packet(
+    frame: &rdma::AckFrame,
+    way: Way,
+    group: &GroupState,
+) -> (Packet, Trailers) {
+    let (flags, trailers, slots) = packet::pack_selective(frame);
+    let rdma = group.rdma();
+    let packet = Packet::new(Fields {
+        seq: frame.ack,
+        flow: way.flow,
+        to: way.to,
+        size: wire_size(rdma.params.ack_size),
+        incarnation: way.incarnation,
+        kind: Kind::Ack,
+        priority: rdma.ack_priority,
+        flags: flags | rdma.ect,
+        trailers,
+    });
+    (packet.with_entropy(frame.selective.entropy), slots)
 }
 
 /// A congestion notification packet.

@@ -4,6 +4,7 @@
 //! packets are made in `packets.rs`; what a receiver does stands in `incoming.rs`.
 
 use narrows_proto::cc::Signal;
+use narrows_proto::rdma::Recovery;
 use narrows_proto::stream::{AckState, Connection, Endpoint, Held, Holding, Merging, Poll, Receiver, Sender};
 use narrows_proto::units::{Bytes, Span, Time};
 use narrows_proto::{datagram, rdma};
@@ -90,7 +91,12 @@ impl Sending for rdma::Sender {
         {
             self.on_telemetry(now, &telemetry);
         }
-        self.on_ack(&group.rdma().params, now, &parcel.rdma_ack_frame());
+        let params = &group.rdma().params;
+        let frame = match params.recovery {
+            Recovery::AnyOrder => parcel.selective_ack_frame(),
+            Recovery::GoBackN | Recovery::SelectiveRepeat => parcel.rdma_ack_frame(),
+        };
+        self.on_ack(params, now, &frame);
         self.is_complete()
     }
 

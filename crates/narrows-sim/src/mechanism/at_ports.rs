@@ -42,6 +42,15 @@ pub(crate) struct View<'a> {
     pub(crate) stops: u16,
 }
 
+/// A packet that has to wait, maybe where there is no room for it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Refused {
+    pub(crate) port: usize,
+    pub(crate) packet: Packet,
+    /// Bytes that wait in its queue.
+    pub(crate) backlog: u64,
+}
+
 /// A packet that is about to join a queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Joining {
@@ -136,7 +145,7 @@ impl View<'_> {
 /// A mechanism at the queued ports of a switch. It is asked only where it is in use, and all are asked unless said otherwise.
 ///
 /// ```text
-/// a packet arrives      queue_of, marks; on_enqueue when it has been taken
+/// a packet arrives      queue_of, replace, marks; on_enqueue when it has been taken
 /// a port is free        open, choose; on_dequeue, marks, on_departing
 /// a packet has left     on_left
 /// the neighbor speaks   on_stop when what it stops changes; on_message
@@ -150,6 +159,13 @@ pub(crate) trait AtPorts: Sized {
     /// The queue that a packet joins, if not that of its priority. The first answer counts.
     #[inline]
     fn queue_of(&self, port: usize, packet: Packet) -> Option<usize> {
+        None
+    }
+
+    /// What is to wait in place of a packet, from the beginning: another queue may take it. The packet memory is asked whether it has `no_room`.
+    /// The first answer counts.
+    #[inline]
+    fn replace(&mut self, refused: &Refused, no_room: impl FnOnce() -> bool) -> Option<Packet> {
         None
     }
 

@@ -33,6 +33,7 @@ macro_rules! mechanisms {
             dualpi2: settings(DualPi2) queues(DualQueues) counters(DualPi2Counters);
             flowlets: counters(FlowletCounters);
             themis: settings(Themis) switch(Holds) ports(Notifier) record(ThemisRecord) counters(ThemisCounters);
+            trimming: settings(Trimming) ports(Trimmer) counters(TrimmingCounters);
             rackcc: settings(RackAgent) host(Racks) switch(RackState) flow(Subflow) record(RackRecord) observer(RackObserver of RackEvent);
         }
     };

@@ -27,6 +27,7 @@ pub(crate) mod settings;
 pub(crate) mod spray;
 pub(crate) mod telemetry;
 pub mod themis;
+pub mod trimming;
 pub mod wcmp;
 
 use narrows_proto::units::{BitRate, Bytes, Span, Time};

@@ -3,7 +3,7 @@
 use narrows_proto::units::Time;
 
 use super::at_host::{At, AtHost, Site, Turn};
-use super::at_ports::{AtPorts, Choice, Joined, Joining, Left, Outbox, PortsSite, View};
+use super::at_ports::{AtPorts, Choice, Joined, Joining, Left, Outbox, PortsSite, Refused, View};
 use super::at_queues::{AtQueues, Place};
 use super::at_switch::{AtSwitch, Pass, SwitchSite};
 use super::flow::Hold;
@@ -265,6 +265,13 @@ impl PortMechanisms {
     pub(crate) fn queue_of(&self, port: usize, packet: Packet) -> usize {
         each_at_ports!(ref self, mechanism => if let Some(queue) = mechanism.queue_of(port, packet) { return queue });
         packet.priority().into()
+    }
+
+    /// The memory is asked once at most.
+    #[inline]
+    pub(crate) fn replace(&mut self, refused: &Refused, no_room: impl Fn() -> bool) -> Option<Packet> {
+        each_at_ports!(self, mechanism => if let Some(packet) = mechanism.replace(refused, &no_room) { return Some(packet) });
+        None
     }
 
     #[inline]

@@ -158,7 +158,7 @@ mod tests {
         for nak in [None, Some(77)] {
             let (packet, trailers) = travel(4);
             let data = Parcel { packet, trailers: &trailers };
-            let frame = AckFrame { ack: 9, nak, ece: false };
+            let frame = AckFrame { ack: 9, nak, ..AckFrame::default() };
             let (flags, used, back) = pack_rdma(&frame, Some(data));
             let ack = Parcel { packet: self::packet(Kind::Ack, flags).with_trailers(used), trailers: &back };
             assert_eq!(read(ack, &RATES), read(data, &RATES));

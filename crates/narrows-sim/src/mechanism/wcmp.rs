@@ -189,6 +189,7 @@ mod tests {
     use super::*;
     use crate::choice::{Choice, member_of};
     use crate::ids::{FlowId, HostId};
+    use crate::routing::Hashed;
     use crate::topology::Wire;
 
     /// Two racks, and for each spine the rates of the links to it and from it in Gb/s.
@@ -266,7 +267,9 @@ mod tests {
         let choice = Choice::Ecmp { salt: 7 };
         let mut flows = BTreeMap::<u16, u32>::new();
         for flow in 0..100_000 {
-            let port = shortest.tables.routes[0].port(1, FlowId(flow), HostId(1), &choice).expect("a path");
+            let port = shortest.tables.routes[0]
+                .port(1, Hashed { flow: FlowId(flow), to: HostId(1), entropy: 0 }, &choice)
+                .expect("a path");
             *flows.entry(port).or_default() += 1;
         }
         for (count, gbps) in flows.values().zip([10.0, 25.0, 40.0, 100.0]) {

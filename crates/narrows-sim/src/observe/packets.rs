@@ -26,6 +26,8 @@ pub enum PacketKind {
     SynAck,
     /// A datagram.
     Datagram,
+    /// Data whose payload a switch has cut off.
+    Trimmed,
     /// A message or frame of a mechanism.
     Control(Control),
 }
@@ -48,6 +50,7 @@ impl<'a> PacketRef<'a> {
             Kind::Syn => PacketKind::Syn,
             Kind::SynAck => PacketKind::SynAck,
             Kind::Datagram => PacketKind::Datagram,
+            Kind::Trimmed => PacketKind::Trimmed,
             Kind::Control(control) => PacketKind::Control(control),
         }
     }
@@ -76,7 +79,7 @@ impl<'a> PacketRef<'a> {
         }
     }
 
-    /// Data and datagrams: the first byte, or the number. Acknowledgements: everything below has arrived.
+    /// Data and datagrams, trimmed or not: the first byte, or the number. Acknowledgements: everything below has arrived.
     pub fn seq(self) -> u64 {
         self.packet().seq()
     }

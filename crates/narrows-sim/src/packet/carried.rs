@@ -7,8 +7,8 @@ use narrows_proto::rdma;
 use narrows_proto::stream::{AckFrame, CeCount, SackBlocks, Segment};
 
 use super::{
-    ACE, AGAIN, ANSWERS_AGAIN, CWR, Control, ECE, FIN, FLAGS, Fields, Kind, MAX_TRAILERS, NAK, Packet,
-    Parcel, REQUESTS_ACK, Trailers, pair,
+    ACE, AGAIN, ANSWERS_AGAIN, CWR, Control, ECE, FIN, FLAGS, Fields, Kind, MAX_TRAILERS, NAK, OF_AGAIN,
+    Packet, Parcel, REQUESTS_ACK, Trailers, pair,
 };
 use crate::ids::{FlowId, HostId};
 
@@ -34,7 +34,8 @@ impl Packet {
 
     /// The packet of an RDMA connection inside.
     pub(crate) fn rdma_segment(self, overhead: u16) -> Segment {
-        Segment { cwr: false, requests_ack: self.is(REQUESTS_ACK), ..self.segment(overhead) }
+        let (requests_ack, entropy) = (self.is(REQUESTS_ACK), self.entropy());
+        Segment { cwr: false, requests_ack, entropy, ..self.segment(overhead) }
     }
 
     /// A message of a congestion point about a flow, to the host that sends it.
@@ -102,7 +103,20 @@ impl Parcel<'_> {
     pub(crate) fn rdma_ack_frame(&self) -> rdma::AckFrame {
         let packet = self.packet;
         let nak = packet.is(NAK).then(|| self.trailers[0].words()[0]);
-        rdma::AckFrame { ack: packet.seq(), nak, ece: packet.is(ECE) }
+        rdma::AckFrame { ack: packet.seq(), nak, ece: packet.is(ECE), ..rdma::AckFrame::default() }
+    }
+
+    /// The same where packets are taken in any order.
+    pub(crate) fn selective_ack_frame(&self) -> rdma::AckFrame {
+        let packet = self.packet;
+        let [named, base, arrived] = self.slots().first().map_or([0; 3], words);
+        let (entropy, again, at_last_hop) = (packet.entropy(), packet.is(OF_AGAIN), packet.is(FIN));
+        rdma::AckFrame {
+            ack: packet.seq(),
+            nak: packet.is(NAK).then_some(named),
+            ece: packet.is(ECE),
+            selective: rdma::Selective { base, arrived, entropy, again, at_last_hop },
+        }
     }
 }
 
@@ -133,6 +147,19 @@ pub(crate) fn ack_flags(frame: &AckFrame) -> u8 {
 #[inline(always)]
 pub(crate) fn rdma_flags(segment: &Segment) -> u8 {
     segment_flags(segment) | if segment.requests_ack { REQUESTS_ACK } else { 0 }
+}
+
+/// The flags and trailers of a packet that carries `frame`, where packets are taken in any order. Returns how many trailers are used.
+#[inline]
+pub(crate) fn pack_selective(frame: &rdma::AckFrame) -> (u8, u8, Trailers) {
+    let rdma::Selective { base, arrived, again, at_last_hop, .. } = frame.selective;
+    let flag = |set: bool, flag: u8| if set { flag } else { 0 };
+    let flags = flag(frame.ece, ECE)
+        | flag(frame.nak.is_some(), NAK)
+        | flag(again, OF_AGAIN)
+        | flag(at_last_hop, FIN);
+    let used = frame.nak.is_some() || arrived > 0;
+    (flags, used.into(), [slot([frame.nak.unwrap_or(0), base, arrived]), Packet::default()])
 }
 
 /// The flags and trailers of a packet that carries `frame`, and the telemetry of a data packet if it brought some. Returns how
@@ -260,10 +287,26 @@ mod tests {
     #[test]
     fn acknowledgements_over_rdma_survive_the_trip() {
         for (nak, ece) in [(None, true), (Some(u64::MAX - 5), false), (Some(0), true)] {
-            let frame = rdma::AckFrame { ack: u64::MAX - 9, nak, ece };
+            let frame = rdma::AckFrame { ack: u64::MAX - 9, nak, ece, ..rdma::AckFrame::default() };
             let (flags, used, trailers) = pack_rdma(&frame, None);
             let packet = Packet::new(Fields { seq: frame.ack, flags, trailers: used, ..fields() });
             assert_eq!(Parcel { packet, trailers: &trailers }.rdma_ack_frame(), frame);
+        }
+    }
+
+    #[test]
+    fn selective_acknowledgements_over_rdma_survive_the_trip() {
+        for (nak, arrived, again) in
+            [(None, 0, true), (Some(u64::MAX - 5), 0, false), (Some(7), u64::MAX, true)]
+        {
+            let used = nak.is_some() || arrived > 0;
+            let base = if used { u64::MAX - 1_000 } else { 0 };
+            let at_last_hop = nak.is_some() && again;
+            let selective = rdma::Selective { base, arrived, entropy: 60_001, again, at_last_hop };
+            let frame = rdma::AckFrame { ack: 5, nak, ece: again, selective };
+            let (flags, trailers, slots) = pack_selective(&frame);
+            let packet = Packet::new(Fields { seq: 5, flags, trailers, ..fields() }).with_entropy(60_001);
+            assert_eq!(Parcel { packet, trailers: &slots }.selective_ack_frame(), frame);
         }
     }
 

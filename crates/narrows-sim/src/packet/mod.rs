@@ -11,7 +11,7 @@ use narrows_proto::units::{Bytes, Time};
 
 use crate::ids::{FlowId, HostId};
 
-pub(crate) use self::carried::{ack_flags, pack, pack_rdma, rdma_flags, segment_flags};
+pub(crate) use self::carried::{ack_flags, pack, pack_rdma, pack_selective, rdma_flags, segment_flags};
 pub use self::control::Control;
 
 /// A packet, or a trailer of the packet before it in the same ring.
@@ -24,15 +24,15 @@ pub use self::control::Control;
 ///         bits 64..128    sequence number; of control packets what they say
 /// header  bits 0..32      flow
 ///         bits 32..56     destination
-///         bits 56..64     marks: bit 56 exempt from marking, bit 57 L4S, bits 58 to 63 free
+///         bits 56..64     marks: bit 56 exempt from marking, bit 57 L4S, bit 58 may be trimmed, bit 59 has entropy, bits 60 to 63 free
 ///         bits 64..80     size on the wire
 ///         bits 80..96     incarnation; of some control packets what they say
-///         bits 96..100    kind: 0 data, 1 ack, 2 SYN, 3 SYN-ACK, 4 datagram, 5 control, 6 and 7 free;
+///         bits 96..100    kind: 0 data, 1 ack, 2 SYN, 3 SYN-ACK, 4 datagram, 5 control, 6 trimmed data, 7 free;
 ///                         bit 99 tagged by a limiter: 8, 10, 12; 9, 11, 13, 14, 15 free
 ///         bits 100..103   priority
 ///         bits 103..109   flags: ECT, CE, and four whose meaning depends on the kind
 ///         bits 109..125   tag of a limiter; of control packets which one, bits 117 to 124 of those free;
-///                         of acknowledgments of a stream the window, if it is announced
+///                         of acknowledgments of a stream the window, if it is announced; over RDMA entropy
 ///         bit  125        it comes from a side queue
 ///         bits 126..128   slots behind it
 /// ```
@@ -102,13 +102,22 @@ pub(crate) enum Kind {
     Datagram,
     /// A message or frame of a mechanism; it never carries a tag.
     Control(Control),
+    /// Data whose payload a switch has cut off.
+    Trimmed,
     /// Data, SYN or datagram of a flow that a limiter slows down; [`Packet::untagged`] returns which.
     Limited,
 }
 
+/// Of the marks: a switch may cut off its payload in place of dropping it.
+pub(crate) const TRIMMABLE: u64 = 4 << MARKS;
+
+/// Of the marks: it has entropy, which switches hash.
+pub(crate) const SPREAD: u64 = 8 << MARKS;
+
 impl Kind {
     /// Number of the kind of control packets.
     const CONTROL: u64 = 5;
+    const TRIMMED: u64 = 6;
 
     /// As it stands in the upper half of the header: the number of the kind, and of a control packet which one, in place of a tag.
     #[inline(always)]
@@ -120,6 +129,7 @@ impl Kind {
             Self::SynAck => 3 << KIND,
             Self::Datagram => 4 << KIND,
             Self::Control(control) => Self::CONTROL << KIND | (control as u64) << TAG,
+            Self::Trimmed => Self::TRIMMED << KIND,
             Self::Limited => LIMITED,
         }
     }
@@ -135,18 +145,23 @@ pub(crate) const ANSWERS_AGAIN: u8 = 2;
 pub(crate) const ECE: u8 = 4;
 /// Data over RDMA: switches write telemetry into it.
 pub(crate) const TELEMETRY: u8 = 4;
+/// Trimmed data: on the link to its receiver.
+pub(crate) const AT_LAST_HOP: u8 = 4;
 /// Data: the window was reduced.
 pub(crate) const CWR: u8 = 8;
 /// Data over RDMA: requests an acknowledgment.
 pub(crate) const REQUESTS_ACK: u8 = 8;
-/// Data: the last of its flow. Control packets: something ends.
+/// Acknowledgement over RDMA in any order: the packet that it answers had been sent before.
+pub(crate) const OF_AGAIN: u8 = 8;
+/// Data: the last of its flow. Acknowledgement over RDMA in any order: a packet was trimmed on the link to its receiver. Control packets: something ends.
 pub(crate) const FIN: u8 = 16;
 /// Data: sent before.
 pub(crate) const AGAIN: u8 = 32;
 /// Acknowledgement of a stream: ECE, CWR and FIN are the three bits of ACE. Without it FIN says that a count of marks follows in the
 /// first slot.
 pub(crate) const ACE: u8 = 32;
-/// Acknowledgement over RDMA: a packet was missing. The first word of its trailers names the one that arrived instead.
+/// Acknowledgement over RDMA: a packet was missing. The first word of its trailers names the one that arrived instead; in any order, the
+/// one that was trimmed.
 pub(crate) const NAK: u8 = 32;
 
 /// Size on the wire as packets carry it.
@@ -273,6 +288,7 @@ impl Packet {
             3 => Kind::SynAck,
             4 => Kind::Datagram,
             Kind::CONTROL => Kind::Control(self.which()),
+            Kind::TRIMMED => Kind::Trimmed,
             _ => Kind::Limited,
         }
     }
@@ -377,6 +393,39 @@ impl Packet {
         [self.place as u64, (self.place >> 64) as u64, self.header as u64, self.high()]
     }
 
+    /// The same packet without payload and slots: of this size, in this priority.
+    #[inline]
+    pub(crate) fn trimmed(self, size: u16, priority: u8, at_last_hop: bool) -> Self {
+        const REPLACED: u64 =
+            0xffff | 0xf << KIND | 7 << PRIORITY | (AT_LAST_HOP as u64) << FLAGS | 3 << TRAILERS;
+        let flag = if at_last_hop { AT_LAST_HOP } else { 0 };
+        let high = self.high() & !REPLACED
+            | u64::from(size)
+            | Kind::Trimmed.bits()
+            | u64::from(priority) << PRIORITY
+            | u64::from(flag) << FLAGS;
+        Self { header: pair(self.header as u64, high), ..self }
+    }
+
+    /// Its entropy, if it has some.
+    #[inline(always)]
+    pub(crate) fn entropy(self) -> u16 {
+        if self.has_marks(SPREAD) { (self.high() >> TAG) as u16 } else { 0 }
+    }
+
+    /// The same packet with these bits where others have a tag, of which it has none.
+    #[inline(always)]
+    pub(crate) fn with_tag_bits(self, bits: u16) -> Self {
+        Self { header: pair(self.header as u64, self.high() | u64::from(bits) << TAG), ..self }
+    }
+
+    /// The same packet with entropy.
+    #[inline(always)]
+    pub(crate) fn with_entropy(self, entropy: u16) -> Self {
+        let high = self.high() & !(0xffff << TAG) | u64::from(entropy) << TAG;
+        Self { header: pair(self.header as u64 | SPREAD, high), ..self }
+    }
+
     /// An acknowledgment: the window that it announces, zero for none. It stands where other packets have a tag.
     #[inline(always)]
     pub(crate) fn window(self) -> u16 {
@@ -451,6 +500,28 @@ mod tests {
             assert_eq!(packet.is_cnm(), control == Control::Cnm);
         }
         assert_eq!(Packet::new(fields()).control(), None);
+    }
+
+    #[test]
+    fn a_trimmed_packet_keeps_all_but_its_payload() {
+        let packet = Packet::new(Fields {
+            seq: 7,
+            size: 4_178,
+            kind: Kind::Data,
+            priority: 1,
+            flags: ECT | CE | TELEMETRY | AGAIN,
+            trailers: 2,
+            ..fields()
+        });
+        let packet = packet.with_marks(TRIMMABLE).with_entropy(61_234);
+        for at_last_hop in [false, true] {
+            let trimmed = packet.trimmed(84, 6, at_last_hop);
+            assert_eq!((trimmed.kind(), trimmed.size(), trimmed.priority()), (Kind::Trimmed, 84, 6));
+            assert_eq!((trimmed.seq(), trimmed.trailers(), trimmed.entropy()), (7, 0, 61_234));
+            assert!(trimmed.is_marked() && trimmed.is(AGAIN));
+            assert_eq!(trimmed.is(AT_LAST_HOP), at_last_hop);
+        }
+        assert_eq!((packet.entropy(), Packet::new(fields()).entropy()), (61_234, 0));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::tables::Hashed;
 use super::{NO_LEAF, Routing, Salt, Shortest, choice, shortest};
 use crate::choice::Choice;
 use crate::ids::{FlowId, HostId, LinkId, NodeId};
@@ -45,10 +46,14 @@ impl<'a> Paths<'a> {
         }
     }
 
-    /// The links a packet of `flow` may cross, hop by hop: all of its shortest paths where switches choose for each packet,
-    /// otherwise the one it takes. None
-    /// if there is no path.
-    pub fn ways(&self, flow: FlowId, from: HostId, to: HostId) -> Option<Vec<Vec<LinkId>>> {
+    /// The links a packet of `flow` may cross, hop by hop: all of its shortest paths where it spreads or switches choose for each packet,
+    /// otherwise the one it takes. None if there is no path.
+    pub fn ways(
+        &self,
+        (flow, spreads): (FlowId, bool),
+        from: HostId,
+        to: HostId,
+    ) -> Option<Vec<Vec<LinkId>>> {
         let mut hops = vec![vec![*self.shortest.ports[self.topology.hosts()[from.index()].index()].first()?]];
         loop {
             let mut ends: Vec<_> =
@@ -59,7 +64,8 @@ impl<'a> Paths<'a> {
             if let Some(host) = ends.iter().find_map(|node| self.topology.as_host(*node)) {
                 return (host == to).then_some(hops);
             }
-            let next: Vec<_> = ends.iter().flat_map(|node| self.choices_at(*node, flow, to)).collect();
+            let next: Vec<_> =
+                ends.iter().flat_map(|node| self.choices_at(*node, (flow, spreads), to)).collect();
             if next.is_empty() {
                 return None;
             }
@@ -68,9 +74,13 @@ impl<'a> Paths<'a> {
     }
 
     /// The links that a switch may choose for a packet of `flow` to `to`.
-    fn choices_at(&self, node: NodeId, flow: FlowId, to: HostId) -> Vec<LinkId> {
+    fn choices_at(&self, node: NodeId, (flow, spreads): (FlowId, bool), to: HostId) -> Vec<LinkId> {
         let leaf = self.shortest.tables.access[to.index()].leaf;
-        let by_packet = matches!(self.choices[node.index()], Choice::ByPacket);
+        let by_packet = match self.choices[node.index()] {
+            Choice::ByPacket => true,
+            Choice::DModK { .. } => false,
+            Choice::Ecmp { .. } | Choice::EcmpOfPairs { .. } | Choice::EcmpByEntropy { .. } => spreads,
+        };
         if !by_packet || leaf == NO_LEAF || self.shortest.tables.leaves()[leaf as usize] == node {
             return self.next(node, flow, to).into_iter().collect();
         }
@@ -125,8 +135,7 @@ impl<'a> Paths<'a> {
         } else {
             self.shortest.tables.routes[node.index()].port(
                 access.leaf,
-                flow,
-                to,
+                Hashed { flow, to, entropy: 0 },
                 &self.choices[node.index()],
             )?
         };

@@ -16,6 +16,15 @@ pub(crate) struct Access {
 
 pub(crate) const NO_LEAF: u32 = u32::MAX;
 
+/// Fields of a packet by which a switch chooses its port.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hashed {
+    pub(crate) flow: FlowId,
+    pub(crate) to: HostId,
+    /// Zero if it has none.
+    pub(crate) entropy: u16,
+}
+
 /// A row leads to a port, or to a group of ports if this bit is set.
 const GROUP: u16 = 0x8000;
 pub(super) const UNREACHABLE: u16 = u16::MAX;
@@ -58,9 +67,9 @@ impl Routes {
         self.rows.is_empty()
     }
 
-    /// The port to `leaf` for a packet of `flow` to `to`; with [`Choice::ByPacket`] the first of all.
+    /// The port to `leaf` for a packet; with [`Choice::ByPacket`] the first of all.
     #[inline(always)]
-    pub(crate) fn port(&self, leaf: u32, flow: FlowId, to: HostId, choice: &Choice) -> Option<u16> {
+    pub(crate) fn port(&self, leaf: u32, packet: Hashed, choice: &Choice) -> Option<u16> {
         let row = self.rows[leaf as usize];
         if row < GROUP {
             return Some(row);
@@ -71,12 +80,16 @@ impl Routes {
         let group = self.groups[usize::from(row & !GROUP)];
         let len = u32::from(group.len);
         let member = match choice {
-            Choice::Ecmp { salt } => member_of(flow, *salt, len),
-            Choice::EcmpOfPairs { salt, flows } => member_of(leader_of(flow, flows), *salt, len),
+            Choice::Ecmp { salt } => member_of(packet.flow, *salt, len),
+            Choice::EcmpOfPairs { salt, flows } => member_of(leader_of(packet.flow, flows), *salt, len),
+            Choice::EcmpByEntropy { salt, flows } => {
+                let salt = salt ^ u64::from(packet.entropy) << 32;
+                member_of(leader_of(packet.flow, flows), salt, len)
+            }
             // A switch below has n uplinks and chose number d/s mod n. Those to this switch are n/p apart, p in number, so
             // what of that choice is left is d/(s·n/p) mod p; the stride is s·n.
-            Choice::DModK { stride } if group.down => to.0 / (*stride / len).max(1) % len,
-            Choice::DModK { stride } => to.0 / *stride % len,
+            Choice::DModK { stride } if group.down => packet.to.0 / (*stride / len).max(1) % len,
+            Choice::DModK { stride } => packet.to.0 / *stride % len,
             Choice::ByPacket => 0,
         };
         Some(self.members[(group.first + member) as usize])

@@ -38,7 +38,7 @@ use crate::packet::{NO_TRAILERS, Packet, Parcel};
 use crate::prefetch::prefetch;
 use crate::record::PortCounters;
 use crate::routing::edits::Edits;
-use crate::routing::{Access, Choice, PacketRule, Routes};
+use crate::routing::{Access, Choice, Hashed, PacketRule, Routes};
 use crate::world::{Arrival, Arrivals, MAX_WINDOW, OWN, World, check_places, entry, place};
 
 /// A switch.
@@ -234,7 +234,8 @@ impl Switch {
         if access.leaf == self.leaf {
             return access.port;
         }
-        self.routes.port(access.leaf, packet.flow(), packet.to(), &self.choice).unwrap_or(UNROUTED)
+        let hashed = Hashed { flow: packet.flow(), to: packet.to(), entropy: packet.entropy() };
+        self.routes.port(access.leaf, hashed, &self.choice).unwrap_or(UNROUTED)
     }
 
     /// Shows the observer the counters of each port, after it was called for everything up to `now`.

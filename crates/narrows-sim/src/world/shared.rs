@@ -2,13 +2,13 @@ use std::ops::Range;
 
 use narrows_proto::cc::{self, Ecn};
 use narrows_proto::datagram;
-use narrows_proto::rdma::{self, Joins};
+use narrows_proto::rdma::{self, Joins, Recovery};
 use narrows_proto::stream;
 use narrows_proto::units::{BitRate, Span, Time, WireTime};
 
 use crate::followers::Followers;
 use crate::ids::FlowId;
-use crate::packet::{ECT, L4S, TELEMETRY};
+use crate::packet::{ECT, L4S, SPREAD, TELEMETRY, TRIMMABLE};
 use crate::random::mix;
 use crate::routing::Access;
 use crate::traffic::{FlowSpec, Group, NearSource, Transport};
@@ -129,6 +129,8 @@ pub(crate) struct RdmaState {
     pub(crate) data_flags: u8,
     /// Of congestion notification packets.
     pub(crate) cnp_priority: u8,
+    /// Of acknowledgments.
+    pub(crate) ack_priority: u8,
 }
 
 impl GroupState {
@@ -148,11 +150,14 @@ impl GroupState {
             Transport::Rdma { params, cc } => {
                 let ecn = cc.ecn();
                 let ect = if ecn == Ecn::Off { 0 } else { ECT };
-                let cnp_priority = params.cnp_priority.unwrap_or(group.priority);
+                let of_group = |priority: Option<u8>| priority.unwrap_or(group.priority);
+                let (cnp_priority, ack_priority) =
+                    (of_group(params.cnp_priority), of_group(params.ack_priority));
                 let data_flags = ect | if cc.reads_telemetry() { TELEMETRY } else { 0 };
                 let params = params.under(cc);
                 let overhead = params.headers + params.framing;
-                let state = RdmaState { params, cc: cc.clone(), ecn, ect, data_flags, cnp_priority };
+                let cc = cc.clone();
+                let state = RdmaState { params, cc, ecn, ect, data_flags, cnp_priority, ack_priority };
                 (TransportState::Rdma(state), overhead)
             }
             Transport::Datagram { params, rate, cc } => {
@@ -161,6 +166,11 @@ impl GroupState {
                 (state, params.headers + params.framing)
             }
         };
+        let marks = match &group.transport {
+            Transport::Rdma { params, .. } if params.recovery == Recovery::AnyOrder => TRIMMABLE,
+            _ => 0,
+        };
+        let marks = if group.transport.has_entropy() { marks | SPREAD } else { marks };
         let near_source = group.near_source.clone();
         let needs_rack = group.transport.needs_rack();
         let l4s = match &group.transport {
@@ -174,7 +184,7 @@ impl GroupState {
             near_source,
             needs_rack,
             overhead: overhead.get() as u16,
-            marks: if l4s { L4S } else { 0 },
+            marks: if l4s { L4S } else { 0 } | marks,
         }
     }
 

@@ -204,7 +204,7 @@ proptest! {
         let network = random.network();
         let (group, slower) = random.group();
         let paths = Paths::of(&network, seed);
-        let path = |from, to| IdealPath::between(&network, &paths, FlowId(0), HostId(from), HostId(to));
+        let path = |from, to| IdealPath::between(&network, &paths, (FlowId(0), false), HostId(from), HostId(to));
         let (forth, back) = (path(0, 1).expect("a path"), path(1, 0).expect("a path"));
         let ideal = ideal_fct(&group.transport, &forth, &back, Time::ZERO, Bytes::new(random.size));
         let traffic = traffic(group, vec![flow(0, 1, random.size)]);
@@ -229,7 +229,8 @@ fn sprayed_packets_that_overtake_a_slow_path_are_not_faster_than_ideal() {
     let network = slow_beside_fast.network();
     let paths = Paths::of(&network, 1);
     let (group, _) = slow_beside_fast.group();
-    let path = IdealPath::between(&network, &paths, FlowId(0), HostId(0), HostId(1)).expect("a path");
+    let path =
+        IdealPath::between(&network, &paths, (FlowId(0), false), HostId(0), HostId(1)).expect("a path");
     let ideal = ideal_fct(&group.transport, &path, &path, Time::ZERO, Bytes::new(1_000));
     let times = (0..20).map(|seed| {
         let traffic = traffic(group.clone(), vec![flow(0, 1, 1_000)]);

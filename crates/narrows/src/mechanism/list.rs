@@ -53,6 +53,10 @@ macro_rules! mechanisms {
                 switch "Border switches that notify sources under DCQCN near them, and hold packets for those far away (Themis)."
                     themis: Option<narrows_sim::mechanism::themis::Themis>;
             }
+            trimming {
+                switch "Packets for which there is no room lose their payload in place of being dropped, where their transport can make use of it."
+                    trimming: Option<narrows_sim::mechanism::trimming::Trimming>;
+            }
             rackcc {
                 switch "The state of JumboFlows that switches with hosts keep, for traffic under `rackcc`."
                     rack_agent: Option<narrows_sim::mechanism::rackcc::RackAgent>;
@@ -61,6 +65,7 @@ macro_rules! mechanisms {
             }
             near_source {}
             paths {}
+            entropy {}
             routing {}
             wcmp {}
             flowlets {}

@@ -8,6 +8,7 @@ pub(crate) mod congestion_point;
 mod delay_target;
 pub(crate) mod drr;
 pub(crate) mod dualpi2;
+pub(crate) mod entropy;
 pub(crate) mod flowlets;
 pub(crate) mod fq_codel;
 pub(crate) mod isolation;
@@ -25,6 +26,7 @@ mod registry;
 pub(crate) mod routing;
 pub(crate) mod telemetry;
 pub(crate) mod themis;
+pub(crate) mod trimming;
 pub(crate) mod wcmp;
 
 use narrows_proto::cc::{Config, OutOfRange, Ranges};

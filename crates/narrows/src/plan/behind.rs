@@ -42,7 +42,8 @@ pub(super) fn behind_a_queue(
         let flow = |index: usize| {
             let flow = &traffic.flows[index];
             let (rtt, ..) = round_trip(network, paths, group, flow.from, flow.to)?;
-            let ways = paths.ways(FlowId::from(index), flow.from, flow.to)?;
+            let ways =
+                paths.ways((FlowId::from(index), group.transport.has_entropy()), flow.from, flow.to)?;
             let rate_of = |hop: &Vec<LinkId>| hop.iter().map(|link| capacity(network, *link)).sum();
             let rate = ways.iter().map(rate_of).fold(f64::INFINITY, f64::min);
             Some(Lasting { group: number, start: flow.start, filled: flow.start + rtt, ways, rate })

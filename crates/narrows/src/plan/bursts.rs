@@ -61,7 +61,7 @@ fn overflows(
     params: &stream::Params,
     ports: &[Vec<LinkId>],
 ) -> Vec<Overflow> {
-    let Some(hops) = paths.ways(flow, spec.from, spec.to) else { return Vec::new() };
+    let Some(hops) = paths.ways((flow, false), spec.from, spec.to) else { return Vec::new() };
     let Some(settings) = &params.segmentation else { return Vec::new() };
     let rate = |link: &LinkId| network.topology.link(*link).wire.rate;
     // Its rate is at most twice what the slowest link of its way carries (slow start).

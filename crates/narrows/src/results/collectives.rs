@@ -337,7 +337,11 @@ fn late(known: &Known<'_>, paths: &Paths<'_>, ranks: &[Rank], message: &Message,
     let rank = &ranks[message.sender as usize];
     // All messages of a connection take the path of its first flow.
     let lanes = rank.outgoing.iter().rfind(|lanes| lanes.first <= flow.flow);
-    let ways = paths.ways(lanes.map_or(flow.flow, |lanes| lanes.first), flow.from, flow.to);
+    let first = lanes.map_or(flow.flow, |lanes| lanes.first);
+    let traffic = &known.plan.traffic;
+    let group = traffic.flows[first.index()].group;
+    let spreads = traffic.groups[group.index()].transport.has_entropy();
+    let ways = paths.ways((first, spreads), flow.from, flow.to);
     let links: Vec<_> = ways.unwrap_or_default().concat();
     LateMessage {
         flow: flow.flow,

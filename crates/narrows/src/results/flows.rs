@@ -77,7 +77,8 @@ impl<'a> Ideals<'a> {
         let spec = &self.plan.traffic.flows[flow.index()];
         let transport = &self.plan.traffic.groups[spec.group.index()].transport;
         let [forth, back] = [(spec.from, spec.to), (spec.to, spec.from)].map(|(from, to)| {
-            let path = IdealPath::between(&self.plan.network, &self.paths, flow, from, to);
+            let of_flow = (flow, transport.has_entropy());
+            let path = IdealPath::between(&self.plan.network, &self.paths, of_flow, from, to);
             path.expect("the plan found a path")
         });
         ideal_fct(transport, &forth, &back, start, size)

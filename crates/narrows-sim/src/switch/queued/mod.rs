@@ -31,7 +31,7 @@ use super::common::{Arriving, Common};
 use super::queue::{Origin, QueuedPort};
 use crate::link::Egress;
 use crate::mechanism::SIDE_CLASS;
-use crate::mechanism::at_ports::Joining;
+use crate::mechanism::at_ports::{Joining, Refused};
 use crate::mechanism::at_queues::Place;
 use crate::mechanism::marking::{Leaving, Verdict};
 use crate::observe::Observer;
@@ -247,14 +247,16 @@ impl QueuedPorts {
         };
         let parcel = parcel.with(packet);
         let mechanisms = self.mechanisms.as_deref()?;
-        let priority = usize::from(parcel.packet.priority());
-        let queue = if NEIGHBORS { mechanisms.at_ports.queue_of(number, parcel.packet) } else { priority };
-        let port = &self.ports[number];
-        let waits =
-            port.busy_until > now || NEIGHBORS && mechanisms.open(port, number, now) & 1 << queue == 0;
+        let (queue, waits) = self.queue_of::<NEIGHBORS>(now, number, parcel.packet);
         // Flow control by class admits packets itself.
-        let needs_memory = waits && !(NEIGHBORS && mechanisms.flow_control.admits());
-        if needs_memory && mechanisms.queues.is_some() {
+        let admits = NEIGHBORS && mechanisms.flow_control.admits();
+        let (parcel, queue, waits) = match NEIGHBORS && waits {
+            true => self.replace(now, number, parcel, queue, !admits, common),
+            false => (parcel, queue, waits),
+        };
+        let priority = usize::from(parcel.packet.priority());
+        let needs_memory = waits && !admits;
+        if needs_memory && self.mechanisms.as_deref()?.queues.is_some() {
             let size = parcel.packet.size().into();
             self.make_room(Place { now, port: number, queue }, size, common, world);
         }
@@ -282,6 +284,45 @@ impl QueuedPorts {
             }
         }
         Some(Taken { parcel, class, queue, backlog, waits, notifies })
+    }
+
+    /// The queue that a packet joins, and whether it has to wait there.
+    #[inline(always)]
+    fn queue_of<const NEIGHBORS: bool>(&self, now: Time, number: usize, packet: Packet) -> (usize, bool) {
+        let port = &self.ports[number];
+        let is_busy = port.busy_until > now;
+        match self.mechanisms.as_deref().filter(|_| NEIGHBORS) {
+            None => (packet.priority().into(), is_busy),
+            Some(mechanisms) => {
+                let queue = mechanisms.at_ports.queue_of(number, packet);
+                (queue, is_busy || mechanisms.open(port, number, now) & 1 << queue == 0)
+            }
+        }
+    }
+
+    /// A packet that has to wait in this queue, or what a mechanism has put in its place, with its queue.
+    #[inline(always)]
+    fn replace<'a>(
+        &mut self,
+        now: Time,
+        number: usize,
+        parcel: Parcel<'a>,
+        queue: usize,
+        needs_memory: bool,
+        common: &Common,
+    ) -> (Parcel<'a>, usize, bool) {
+        let Some(mechanisms) = self.mechanisms.as_deref_mut() else { return (parcel, queue, true) };
+        let refused =
+            Refused { port: number, packet: parcel.packet, backlog: self.ports[number].backlog(queue) };
+        let size = u64::from(parcel.packet.size());
+        let no_room = || needs_memory && common.memory.admit(refused.backlog, size).is_err();
+        match mechanisms.at_ports.replace(&refused, no_room) {
+            None => (parcel, queue, true),
+            Some(packet) => {
+                let (queue, waits) = self.queue_of::<true>(now, number, packet);
+                (Parcel::bare(packet), queue, waits)
+            }
+        }
     }
 
     /// A packet comes to the policer in front of a line, if that has one. None if it has been dropped.

@@ -78,7 +78,9 @@ impl Frames {
     pub(super) fn ends(&self, packet: &Packet) -> Option<[HostId; 2]> {
         let flow = self.plan.traffic.flows.get(packet.flow?.index())?;
         match packet.kind {
-            PacketKind::Data | PacketKind::Syn | PacketKind::Datagram => Some([flow.from, flow.to]),
+            PacketKind::Data | PacketKind::Syn | PacketKind::Datagram | PacketKind::Trimmed => {
+                Some([flow.from, flow.to])
+            }
             PacketKind::Ack | PacketKind::SynAck | PacketKind::Control(Control::Cnp) => {
                 Some([flow.to, flow.from])
             }
@@ -129,6 +131,7 @@ impl Frames {
                     format!("message={name}")
                 })
             }
+            PacketKind::Trimmed => Some("trimmed".into()),
             _ => packet.nak.map(|byte| format!("nak_byte={byte}")),
         }
     }
