@@ -10,7 +10,9 @@
 //!
 //! Left out: READ and atomics (a message is a WRITE from sender to receiver), packet numbers (bytes are counted).
 
+pub mod credits;
 mod params;
+pub mod paths;
 mod receiver;
 mod sender;
 mod wire;
@@ -19,7 +21,9 @@ mod wire;
 mod tests;
 
 pub use crate::stream::{Endpoint, Poll, Segment, Stats};
+pub use credits::Credits;
 pub use params::{CnpPer, Joins, Params, QueuePair, Recovery};
+pub use paths::{Outcome, PathChoice, Paths};
 pub use receiver::Receiver;
 pub use sender::Sender;
 pub use wire::{AckFrame, Reply};

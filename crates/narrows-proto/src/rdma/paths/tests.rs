@@ -1,0 +1,1 @@
+//! The schemes by value, and rules that hold for all.
