@@ -6,6 +6,7 @@
 //! Each algorithm is one file here plus one line in [`registry`]; the registry makes the enum that is dispatched by
 //! `match`, the configuration type and the list of names. Controls that are not built in come through [`custom`].
 
+use crate::rdma::Credits;
 use crate::telemetry::Telemetry;
 use crate::units::{BitRate, Bytes, Span, Time};
 
@@ -22,6 +23,7 @@ pub mod gemini;
 pub mod hpcc;
 mod inside;
 pub mod kernel;
+pub mod nscc;
 pub mod parts;
 mod pcc;
 pub mod pcc_allegro;
@@ -30,6 +32,7 @@ pub mod powertcp;
 pub mod prague;
 pub mod rackcc;
 mod ranges;
+pub mod rccc;
 pub mod registry;
 pub mod reno;
 pub mod swift;
@@ -123,15 +126,15 @@ pub enum Signal<'a> {
     /// A segment was given up as lost; before [`on_congestion`](Controller::on_congestion) and the acknowledgement that proves it. Not
     /// over [RDMA](crate::rdma).
     Lost(LostSegment),
-    /// A packet arrived without its payload, which a switch had trimmed. Only over [RDMA](crate::rdma) that takes any order.
-    Trimmed {
-        /// Its payload.
-        size: Bytes,
-        /// It was trimmed on the link to its receiver.
-        at_last_hop: bool,
-    },
     /// The switch of its rack or its destination reported. Only with [`NEEDS_RACK`](Algorithm::NEEDS_RACK).
     Rack(rackcc::Advice<'a>),
+    /// A packet arrived without its payload, which a switch had trimmed. Only over [RDMA](crate::rdma) that accepts any order.
+    Trimmed {
+        /// Bytes on the wire that it had before, as in [`Sent`](Signal::Sent).
+        size: Bytes,
+        /// It was trimmed in front of the last link, that to the receiver.
+        at_last_hop: bool,
+    },
 }
 
 /// Properties of an algorithm that the registry needs besides its behavior.
@@ -170,6 +173,12 @@ pub trait Algorithm: Controller + Sized {
 
     /// The longest burst of its connections, as time at their rate, if it limits them.
     fn burst(params: &Self::Params) -> Option<Span> {
+        let _ = params;
+        None
+    }
+
+    /// Credits of receivers that its connections need besides its limit.
+    fn credits(params: &Self::Params) -> Option<Credits> {
         let _ = params;
         None
     }

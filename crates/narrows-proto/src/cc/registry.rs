@@ -7,6 +7,7 @@ use super::{
     Ranges, Reporter, Signal, custom, kernel,
 };
 use crate::annulus;
+use crate::rdma::Credits;
 use crate::units::{Bytes, Span, Time};
 
 /// Description of an algorithm, for lists and documentation.
@@ -208,6 +209,15 @@ macro_rules! registry {
                 }
             }
 
+            /// Credits of receivers that its connections need besides its limit.
+            pub fn credits(&self) -> Option<Credits> {
+                match self {
+                    $(Self::$algorithm(params) => super::$module::$algorithm::credits(params),)+
+                    Self::Annulus(params) => params.end_to_end.credits(),
+                    Self::Custom(_) | Self::Kernel(_) => None,
+                }
+            }
+
             /// Checks ranges that types cannot express.
             ///
             /// # Errors
@@ -403,5 +413,7 @@ registry! {
     powertcp: powertcp::Powertcp in "powertcp/mod.rs",
     theta_powertcp: theta_powertcp::ThetaPowertcp in "theta_powertcp.rs",
     uno: uno::Uno in "uno/mod.rs",
+    nscc: nscc::Nscc in "nscc/mod.rs",
+    rccc: rccc::Rccc in "rccc.rs",
     rackcc: rackcc::Rackcc and Share in "rackcc/mod.rs",
 }

@@ -10,6 +10,7 @@
 //!
 //! Left out: READ and atomics (a message is a WRITE from sender to receiver), packet numbers (bytes are counted).
 
+pub mod credits;
 mod params;
 pub mod paths;
 mod receiver;
@@ -22,8 +23,9 @@ mod wire;
 mod tests;
 
 pub use crate::stream::{Endpoint, Poll, Segment, Stats};
+pub use credits::Credits;
 pub use params::{CnpPer, Joins, Params, QueuePair, Recovery, Reordering};
-pub use paths::Paths;
+pub use paths::{Outcome, PathChoice, Paths};
 pub use receiver::{Receiver, Trimmed};
 pub use selective::Selective;
 pub use sender::Sender;

@@ -92,11 +92,12 @@ impl Sender {
             self.board.sack(block, tally);
         }
         if let Some(trimmed) = frame.nak {
-            let size = self.board.lose_at(trimmed, again);
-            if size > Bytes::ZERO {
+            let lost = self.board.lose_at(trimmed, again);
+            if lost > Bytes::ZERO {
+                let size = params.packet_size(lost);
                 self.cc.on_signal(now, &Signal::Trimmed { size, at_last_hop });
             }
-            return size;
+            return lost;
         }
         self.lose_overtaken(params)
     }
