@@ -91,7 +91,9 @@ impl Group {
             Transport::Stream { params, .. } => params.packet_size(Bytes::ZERO),
             Transport::Rdma { params, cc } => {
                 let params = params.under(cc);
-                params.packet_size(Bytes::new(1)).min(params.ack_size).min(params.cnp_size)
+                // A request for credit has no payload.
+                let least = Bytes::new(if cc.credits().is_some() { 0 } else { 1 });
+                params.packet_size(least).min(params.ack_size).min(params.cnp_size)
             }
             Transport::Datagram { params, .. } => params.packet_size(),
         }
@@ -165,6 +167,11 @@ impl Transport {
     /// Its packets have entropy, which switches hash.
     pub fn has_entropy(&self) -> bool {
         matches!(self, Self::Rdma { params, .. } if params.paths.is_some())
+    }
+
+    /// Its receivers grant credit.
+    pub fn has_credits(&self) -> bool {
+        matches!(self, Self::Rdma { cc, .. } if cc.credits().is_some())
     }
 
     /// Payload of a full packet.

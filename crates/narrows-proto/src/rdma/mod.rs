@@ -14,6 +14,7 @@ pub mod credits;
 mod params;
 pub mod paths;
 mod receiver;
+mod requests;
 mod selective;
 mod sender;
 mod spread;

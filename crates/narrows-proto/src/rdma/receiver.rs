@@ -121,11 +121,12 @@ impl Receiver {
             send(Reply::Cnp);
         }
         let range = segment.range();
-        let is_new = range.start >= self.next && !self.held.contains(&range);
+        // One without payload asks for credit.
+        let is_new = !range.is_empty() && range.start >= self.next && !self.held.contains(&range);
         if segment.fin {
             self.size = Some(range.end);
         }
-        if range.start > self.next {
+        if is_new && range.start > self.next {
             self.held.insert(range, |_| {});
         } else if is_new {
             self.fill(range.end);

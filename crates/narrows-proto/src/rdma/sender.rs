@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use super::credits::Requester;
 use super::params::{Params, Recovery};
 use super::spread::Spread;
 use super::wire::AckFrame;
@@ -45,6 +46,8 @@ pub struct Sender {
     rtt: RttEstimator,
     delivery: Delivery,
     pacer: Pacer,
+    /// Its credit, if receivers grant some.
+    pub(super) credits: Option<Box<Requester>>,
     /// Its choice of paths, if it makes one.
     pub(super) spread: Option<Box<Spread>>,
     /// When the retransmission timer expires; never while nothing is outstanding.
@@ -64,10 +67,12 @@ pub struct Sender {
 }
 
 /// Next action of a sender, before it takes it.
-enum Next {
+pub(super) enum Next {
     New,
     /// The packet with this number again.
     Resend(u64),
+    /// A request for credit.
+    Request,
     /// Nothing before this time.
     Wait(Time),
     Nothing,
@@ -89,6 +94,9 @@ impl Sender {
             rtt: RttEstimator::new(params.timeout(), Span::ZERO, params.timeout()),
             delivery: Delivery::default(),
             pacer: Pacer::default(),
+            credits: cc
+                .credits()
+                .map(|credits| Box::new(Requester::new(&credits, at.link, params.packet_size(params.mtu)))),
             spread: params.paths.as_ref().map(|paths| Box::new(Spread::new(paths, at.seed))),
             rto_at: Time::NEVER,
             repair_until: None,
@@ -186,6 +194,7 @@ impl Sender {
         match self.next(params, now) {
             Next::New => self.send_new(params, now),
             Next::Resend(number) => self.resend(params, now, number),
+            Next::Request => self.send_request(params, now),
             Next::Wait(at) => Poll::At(at),
             Next::Nothing => Poll::Blocked,
         }
@@ -194,7 +203,7 @@ impl Sender {
     /// Something outside of the sender keeps it from sending at `now`, such as a rate it shares with others. Nothing is sent.
     pub fn hold(&mut self, params: &Params, now: Time, holding: Holding) -> Held {
         match self.next(params, now) {
-            Next::New | Next::Resend(_) => {
+            Next::New | Next::Resend(_) | Next::Request => {
                 if holding.app_limited {
                     self.delivery.on_idle(self.board.inflight());
                 }
@@ -212,6 +221,9 @@ impl Sender {
         if self.limit.pacing.is_some() && self.pacer.release() > now {
             let has_work = self.board.next() < self.size || self.board.next_lost().is_some();
             return if has_work { Next::Wait(self.pacer.release()) } else { Next::Nothing };
+        }
+        if self.credits.as_ref().is_some_and(|credits| !credits.may_send()) {
+            return self.next_without_credit(params, now);
         }
         let inflight = self.board.inflight();
         if let Some((number, len)) = self.board.next_lost() {
@@ -313,16 +325,22 @@ impl Sender {
         if let Some(rate) = self.limit.pacing {
             self.pacer.on_send(now, rate.time_to_send(size));
         }
+        if let Some(credits) = &mut self.credits {
+            credits.on_sent(size);
+        }
         self.cc.on_signal(now, &Signal::Sent { size });
         self.limit = self.cc.limit();
     }
 
-    fn restart_timeout(&mut self, params: &Params, now: Time) {
+    pub(super) fn restart_timeout(&mut self, params: &Params, now: Time) {
         self.rto_at = now + params.timeout();
     }
 
     /// An acknowledgement arrived.
     pub fn on_ack(&mut self, params: &Params, now: Time, frame: &AckFrame) {
+        if let Some(credits) = &mut self.credits {
+            credits.on_feedback();
+        }
         let una_before = self.board.una();
         // In any order acknowledgments overtake each other, too.
         if frame.ack < una_before && params.recovery != Recovery::AnyOrder {
@@ -368,7 +386,8 @@ impl Sender {
             self.digest(now, frame, &tally, &newest, inflight_before);
         }
         self.limit = self.cc.limit();
-        if self.board.is_empty() {
+        // With credits the timer also waits for a grant.
+        if self.board.is_empty() && (self.credits.is_none() || self.is_complete()) {
             self.rto_at = Time::NEVER;
         }
     }
@@ -425,6 +444,9 @@ impl Sender {
             self.limit = self.cc.limit();
         }
         if self.rto_at <= now {
+            if let Some(credits) = &mut self.credits {
+                credits.on_timeout();
+            }
             if self.board.inflight() > Bytes::ZERO {
                 self.on_timeout(params, now);
             } else {

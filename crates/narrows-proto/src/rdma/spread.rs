@@ -31,6 +31,11 @@ impl Spread {
         entropy
     }
 
+    /// Entropy of a packet without payload.
+    pub(super) fn any(&mut self, now: Time) -> u16 {
+        self.choice.next(now)
+    }
+
     /// Packets below this number have been acknowledged, and this is one of the acknowledgments.
     pub(super) fn on_ack(&mut self, now: Time, below: u64, frame: &AckFrame) {
         while self.first < below && self.sent.pop_front().is_some() {

@@ -33,6 +33,8 @@ struct Holes {
     sacked_segments: u64,
     /// Numbers of lost segments in the order they were noticed. An entry is void when its segment is no longer lost.
     lost: VecDeque<u64>,
+    /// Payload of the segments that are lost and have not been retransmitted.
+    waiting: Bytes,
     /// First transmissions below this number have been judged by [`Scoreboard::detect_losses`].
     judged: u64,
     /// Retransmissions in the order they were sent, with their time. Void when the segment was retransmitted or lost.
@@ -108,7 +110,13 @@ impl Scoreboard {
                     self.inflight -= sent.bytes();
                     tally.add(sent, &mut self.highest);
                 }
-                State::Lost => tally.add(sent, &mut self.highest),
+                State::Lost => {
+                    let bytes = sent.bytes();
+                    tally.add(sent, &mut self.highest);
+                    if let Some(holes) = &mut self.holes {
+                        holes.waiting -= bytes;
+                    }
+                }
                 State::Sacked => sacked += 1,
             }
             self.una = sent.end;
@@ -135,12 +143,14 @@ impl Scoreboard {
             return;
         }
         let Self { segments, inflight, holes, highest, .. } = self;
-        let Holes { sacked, sacked_segments, .. } = &mut **holes.get_or_insert_default();
+        let Holes { sacked, sacked_segments, waiting, .. } = &mut **holes.get_or_insert_default();
         sacked.insert(block, |part| {
             let from = segments.partition_point(|sent| sent.end <= part.start);
             for sent in segments.range_mut(from..).take_while(|sent| sent.end <= part.end) {
-                if sent.state == State::InFlight {
-                    *inflight -= sent.bytes();
+                match sent.state {
+                    State::InFlight => *inflight -= sent.bytes(),
+                    State::Lost => *waiting -= sent.bytes(),
+                    State::Sacked => {}
                 }
                 sent.state = State::Sacked;
                 *sacked_segments += 1;
@@ -234,6 +244,11 @@ impl Scoreboard {
         }
     }
 
+    /// Payload that is lost and has not been retransmitted.
+    pub(crate) fn waiting(&self) -> Bytes {
+        self.holes.as_ref().map_or(Bytes::ZERO, |holes| holes.waiting)
+    }
+
     /// One past the highest byte that was acknowledged in any way.
     pub(crate) fn highest(&self) -> u64 {
         self.highest
@@ -263,6 +278,7 @@ impl Scoreboard {
         }
         if let Some(holes) = &mut self.holes {
             holes.lost.clear();
+            holes.waiting = Bytes::ZERO;
             holes.judged = self.front;
         }
     }
@@ -273,7 +289,9 @@ impl Scoreboard {
         let bytes = sent.bytes();
         self.inflight -= bytes;
         self.lost += bytes;
-        self.holes().lost.push_back(number);
+        let holes = self.holes();
+        holes.lost.push_back(number);
+        holes.waiting += bytes;
         bytes
     }
 
@@ -335,6 +353,11 @@ impl Scoreboard {
     pub(crate) fn repeat(&mut self, number: u64, now: Time, snapshot: Snapshot, app_limited: bool) -> Sent {
         let sent = &mut self.segments[(number - self.front) as usize];
         if sent.state != State::InFlight {
+            if sent.state == State::Lost
+                && let Some(holes) = &mut self.holes
+            {
+                holes.waiting -= sent.bytes();
+            }
             sent.state = State::InFlight;
             self.inflight += sent.bytes();
         }

@@ -15,6 +15,8 @@ pub(crate) enum Wake {
     Rank(u32),
     /// Let mechanisms do what is due.
     Mechanisms,
+    /// Let the next sender have its grant.
+    Grant,
     /// The measured time begins.
     MeasureFrom,
     /// The measured time ends.
@@ -209,6 +211,7 @@ impl Entry {
             Wake::Message => (11, 0),
             Wake::Sample(number) => (12, number),
             Wake::Rank(number) => (13, number),
+            Wake::Grant => (14, 0),
         };
         Self(u128::from(at.as_ps()) << 64 | kind << 32 | u128::from(number))
     }
@@ -235,7 +238,8 @@ impl Entry {
             10 => Wake::Interrupt,
             11 => Wake::Message,
             12 => Wake::Sample(number),
-            _ => Wake::Rank(number),
+            13 => Wake::Rank(number),
+            _ => Wake::Grant,
         }
     }
 }

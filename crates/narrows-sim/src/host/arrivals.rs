@@ -62,7 +62,7 @@ impl Host {
             Kind::Data | Kind::Syn | Kind::Ack => unreachable!("the caller has taken these"),
             Kind::SynAck => self.on_syn_ack(now, parcel, world),
             Kind::Datagram => self.on_datagram(now, packet, world),
-            Kind::Trimmed => self.on_trimmed(now, packet, world),
+            Kind::Trimmed => self.on_trimmed(now, parcel, world),
             Kind::Control(control) => self.on_control(now, control, parcel, world),
             Kind::Limited => {
                 self.take_limited(now, parcel.with(packet.untagged(world.shared.tag_size)), world);
@@ -91,14 +91,16 @@ impl Host {
         parcel: Parcel<'_>,
         world: &mut World<O>,
     ) {
-        if control == Control::Cnp {
-            self.on_cnp(now, parcel.packet, world);
-        } else {
-            self.ask(
-                now,
-                world,
-                |all, at| each!(all, mechanism => mechanism.on_control(at, control, parcel)),
-            );
+        match control {
+            Control::Cnp => self.on_cnp(now, parcel.packet, world),
+            Control::Grant => self.on_grant(parcel.packet, world),
+            _ => {
+                self.ask(
+                    now,
+                    world,
+                    |all, at| each!(all, mechanism => mechanism.on_control(at, control, parcel)),
+                );
+            }
         }
     }
 

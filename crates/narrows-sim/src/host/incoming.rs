@@ -1,15 +1,19 @@
 //! Flows that end at a host.
 
 use super::reception::Incoming;
+use narrows_proto::rdma::credits::Arrival;
 use narrows_proto::rdma::{self, CnpPer, Recovery, Reply, Trimmed};
 use narrows_proto::stream::AckFrame;
-use narrows_proto::units::{Bytes, Span, Time};
+use narrows_proto::units::{BitRate, Bytes, Span, Time};
 
 use super::Host;
 use super::agenda::{Agenda, Wake};
+use super::credits::Grants;
 use super::new_flow::NewFlow;
 use super::nic::Nic;
-use super::packets::{Way, ack_packet, arrived_segment, cnp_packet, rdma_ack_packet, selective_ack_packet};
+use super::packets::{
+    Way, ack_packet, arrived_segment, cnp_packet, grant_packet, rdma_ack_packet, selective_ack_packet,
+};
 use super::senders::Senders;
 use super::transport::Sink;
 use crate::ids::FlowId;
@@ -83,6 +87,10 @@ impl Host {
                 receiver.on_segment(params, now, &packet.rdma_segment(group.overhead), |reply| {
                     replies.push(reply, nic, cnp_at, (armed, agenda));
                 });
+                if group.requests {
+                    let arrival = Arrival::Full { marked: packet.is_marked() };
+                    replies.grant(&mut self.grants, parcel, arrival, self.rate, &mut self.senders);
+                }
                 if !receiver.is_complete() || receiver.delivered() == before {
                     return;
                 }
@@ -94,7 +102,8 @@ impl Host {
     }
 
     /// The headers of a data packet arrived, whose payload a switch has cut off.
-    pub(super) fn on_trimmed<O: Observer>(&mut self, now: Time, packet: Packet, world: &mut World<O>) {
+    pub(super) fn on_trimmed<O: Observer>(&mut self, now: Time, parcel: Parcel<'_>, world: &mut World<O>) {
+        let packet = parcel.packet;
         let Some(slot) = self.slot_of(now, packet, world) else { return };
         let incoming = self.incoming.get_mut(slot).expect("live receptions have a slot");
         let group = &world.shared.groups[incoming.group as usize];
@@ -110,6 +119,10 @@ impl Host {
         receiver.on_trimmed(&group.rdma().params, now, &trimmed, |reply| {
             replies.push(reply, nic, cnp_at, (armed, agenda));
         });
+        if group.requests {
+            let arrival = Arrival::Trimmed { at_last_hop: trimmed.at_last_hop };
+            replies.grant(&mut self.grants, parcel, arrival, self.rate, &mut self.senders);
+        }
     }
 
     /// All of the flow in `slot` has arrived, and so says `ack`.
@@ -124,6 +137,9 @@ impl Host {
         }
         if !state.has_queue_pairs() {
             self.incoming.remove(slot);
+        }
+        if let Some(grants) = &mut self.grants {
+            grants.close(slot);
         }
         world.log.completions.push((flow, now));
         world.observer.completed(now, flow);
@@ -304,6 +320,27 @@ struct Replies<'a> {
 }
 
 impl Replies<'_> {
+    /// Takes the request for credit that the packet brings along, or answers one that asks for no more than it was granted: that grant was
+    /// lost.
+    #[inline(never)]
+    fn grant(
+        &self,
+        grants: &mut Option<Box<Grants>>,
+        parcel: Parcel<'_>,
+        arrival: Arrival,
+        rate: BitRate,
+        senders: &mut Senders,
+    ) {
+        let &Self { now, slot, back, group, .. } = self;
+        Grants::on_arrival(grants, (now, slot), parcel, arrival, group, rate);
+        let Some(grants) = grants else { return };
+        if parcel.packet.segment(group.overhead).len == 0 && matches!(arrival, Arrival::Full { .. }) {
+            let granted = grants.granted(slot);
+            senders.nic.push_ready(Parcel::bare(grant_packet(granted, back, group)));
+        }
+        grants.arm(now, &mut senders.agenda);
+    }
+
     /// Queues an answer, or notes in the agenda when to.
     #[inline]
     fn push(

@@ -4,6 +4,7 @@ mod agenda;
 mod arrivals;
 mod client;
 mod connections;
+mod credits;
 mod dependents;
 mod external;
 mod finish;
@@ -37,6 +38,7 @@ use self::agenda::Agenda;
 pub(crate) use self::agenda::Wake;
 pub use self::client::Client;
 use self::connections::Ends;
+use self::credits::Grants;
 use self::external::Outside;
 pub(crate) use self::external::WholePacket;
 pub use self::external::{Codepoint, Injected};
@@ -104,6 +106,8 @@ pub(crate) struct Host {
     receiving_pairs: Vec<((u32, HostId), u32)>,
     /// State of mechanisms here, if there are any.
     mechanisms: Option<Box<HostMechanisms>>,
+    /// Credit that it grants, if it has been asked for some.
+    grants: Option<Box<Grants>>,
     /// It is an external host.
     outside: Option<Box<Outside>>,
 }
@@ -177,6 +181,7 @@ impl Host {
             queue_pairs: Vec::new(),
             receiving_pairs: Vec::new(),
             mechanisms,
+            grants: None,
             outside: None,
         };
         host.find_next_start(world);
@@ -291,7 +296,11 @@ impl Host {
                     let packet = outgoing.packet(&segment, group);
                     outgoing.arm(outgoing.next_timer(), slot, agenda);
                     nic.charge::<BURSTS>(packet.size(), segment.goes_on, world.shared.quantum, all);
-                    self.send(now, packet, world);
+                    if group.requests {
+                        self.send_request(now, slot, packet, world);
+                    } else {
+                        self.send(now, packet, world);
+                    }
                     return;
                 }
                 Poll::At(at) => outgoing.arm(at, slot, agenda),
@@ -348,6 +357,18 @@ impl Host {
         self.senders.nic.send(now, Parcel::bare(packet), world);
     }
 
+    /// Sends a packet of a flow that brings a request for credit along.
+    #[inline(never)]
+    fn send_request<O: Observer>(&mut self, now: Time, slot: u32, packet: Packet, world: &mut World<O>) {
+        let sources = self.senders.outgoing.len();
+        let Some(outgoing) = self.senders.outgoing.get_mut(slot) else { return };
+        let group = &world.shared.groups[outgoing.group as usize];
+        let request = outgoing.source.request(group, sources).unwrap_or_default();
+        let slots = [Packet::of_words([request, 0, 0, 0]), Packet::default()];
+        let parcel = Parcel { packet: packet.with_trailers(1), trailers: &slots };
+        self.senders.nic.send(now, parcel, world);
+    }
+
     fn on_ack<O: Observer>(&mut self, now: Time, parcel: Parcel<'_>, world: &mut World<O>) {
         let packet = parcel.packet;
         let slot = world.flows.senders[packet.flow().index()];
@@ -378,6 +399,7 @@ impl Host {
             (at, Wake::Mechanisms) => {
                 self.ask(at, world, |all, at| each!(all, mechanism => mechanism.on_timer(at)));
             }
+            (_, Wake::Grant) => self.wake_grants(now, world),
             (_, Wake::Generator(number)) => self.run_generator(now, number, world),
             (_, Wake::Rank(number)) => self.wake_rank(now, number, world),
             (_, Wake::Report(dependent)) => self.count(now, dependent, world),

@@ -122,6 +122,22 @@ pub(crate) fn selective_ack_packet(
     (packet.with_entropy(frame.selective.entropy), slots)
 }
 
+/// Credit for a sender.
+pub(crate) fn grant_packet(granted: u64, way: Way, group: &GroupState) -> Packet {
+    let rdma = group.rdma();
+    Packet::new(Fields {
+        seq: granted,
+        flow: way.flow,
+        to: way.to,
+        size: wire_size(rdma.params.ack_size),
+        incarnation: way.incarnation,
+        kind: Kind::Control(Control::Grant),
+        priority: rdma.ack_priority,
+        flags: rdma.ect,
+        trailers: 0,
+    })
+}
+
 /// A congestion notification packet.
 pub(crate) fn cnp_packet(way: Way, group: &GroupState) -> Packet {
     let rdma = group.rdma();

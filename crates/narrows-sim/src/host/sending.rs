@@ -55,6 +55,14 @@ pub(crate) trait Sending {
         false
     }
 
+    /// A grant arrived: all the credit that it was given, in bytes.
+    fn on_grant(&mut self, _: u64) {}
+
+    /// The request for credit in the packet that it has just sent, of so many flows of its host. None if it needs none.
+    fn request(&mut self, _: &GroupState, _: u32) -> Option<u64> {
+        None
+    }
+
     /// It never sends anything again, though not all has arrived.
     fn has_given_up(&self) -> bool {
         false

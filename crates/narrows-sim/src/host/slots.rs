@@ -36,6 +36,11 @@ impl<T> Slots<T> {
         self.places.get_mut(place as usize)?.as_mut()
     }
 
+    /// Things that are there.
+    pub(crate) fn len(&self) -> u32 {
+        (self.places.len() - self.free.len()) as u32
+    }
+
     /// The most things there have been at a time.
     #[inline]
     pub(crate) fn most(&self) -> usize {

@@ -109,6 +109,14 @@ impl Sending for rdma::Sender {
         true
     }
 
+    fn on_grant(&mut self, granted: u64) {
+        self.on_grant(granted);
+    }
+
+    fn request(&mut self, group: &GroupState, sources: u32) -> Option<u64> {
+        self.request(&group.rdma().params, sources)
+    }
+
     fn has_given_up(&self) -> bool {
         self.has_given_up()
     }
@@ -200,6 +208,14 @@ impl Sending for Source {
 
     fn on_cnp(&mut self, now: Time) -> bool {
         each!(self, sender => Sending::on_cnp(sender, now), else false)
+    }
+
+    fn on_grant(&mut self, granted: u64) {
+        each!(self, sender => Sending::on_grant(sender, granted), else ());
+    }
+
+    fn request(&mut self, group: &GroupState, sources: u32) -> Option<u64> {
+        each!(self, sender => Sending::request(sender, group, sources), else None)
     }
 
     fn has_given_up(&self) -> bool {

@@ -393,11 +393,10 @@ impl Packet {
         [self.place as u64, (self.place >> 64) as u64, self.header as u64, self.high()]
     }
 
-    /// The same packet without payload and slots: of this size, in this priority.
+    /// The same packet without payload: of this size, in this priority. What its slots say stays.
     #[inline]
     pub(crate) fn trimmed(self, size: u16, priority: u8, at_last_hop: bool) -> Self {
-        const REPLACED: u64 =
-            0xffff | 0xf << KIND | 7 << PRIORITY | (AT_LAST_HOP as u64) << FLAGS | 3 << TRAILERS;
+        const REPLACED: u64 = 0xffff | 0xf << KIND | 7 << PRIORITY | (AT_LAST_HOP as u64) << FLAGS;
         let flag = if at_last_hop { AT_LAST_HOP } else { 0 };
         let high = self.high() & !REPLACED
             | u64::from(size)
@@ -517,7 +516,7 @@ mod tests {
         for at_last_hop in [false, true] {
             let trimmed = packet.trimmed(84, 6, at_last_hop);
             assert_eq!((trimmed.kind(), trimmed.size(), trimmed.priority()), (Kind::Trimmed, 84, 6));
-            assert_eq!((trimmed.seq(), trimmed.trailers(), trimmed.entropy()), (7, 0, 61_234));
+            assert_eq!((trimmed.seq(), trimmed.trailers(), trimmed.entropy()), (7, 2, 61_234));
             assert!(trimmed.is_marked() && trimmed.is(AGAIN));
             assert_eq!(trimmed.is(AT_LAST_HOP), at_last_hop);
         }

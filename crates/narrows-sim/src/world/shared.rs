@@ -91,6 +91,8 @@ pub(crate) struct GroupState {
     pub(crate) overhead: u16,
     /// Marks of packets of data.
     pub(crate) marks: u64,
+    /// Its packets of data request credit.
+    pub(crate) requests: bool,
 }
 
 #[derive(Debug)]
@@ -131,6 +133,8 @@ pub(crate) struct RdmaState {
     pub(crate) cnp_priority: u8,
     /// Of acknowledgments.
     pub(crate) ack_priority: u8,
+    /// Credit that receivers grant.
+    pub(crate) credits: Option<rdma::Credits>,
 }
 
 impl GroupState {
@@ -156,8 +160,16 @@ impl GroupState {
                 let data_flags = ect | if cc.reads_telemetry() { TELEMETRY } else { 0 };
                 let params = params.under(cc);
                 let overhead = params.headers + params.framing;
-                let cc = cc.clone();
-                let state = RdmaState { params, cc, ecn, ect, data_flags, cnp_priority, ack_priority };
+                let state = RdmaState {
+                    params,
+                    cc: cc.clone(),
+                    ecn,
+                    ect,
+                    data_flags,
+                    cnp_priority,
+                    ack_priority,
+                    credits: cc.credits(),
+                };
                 (TransportState::Rdma(state), overhead)
             }
             Transport::Datagram { params, rate, cc } => {
@@ -185,6 +197,7 @@ impl GroupState {
             needs_rack,
             overhead: overhead.get() as u16,
             marks: if l4s { L4S } else { 0 } | marks,
+            requests: group.transport.has_credits(),
         }
     }
 

@@ -8,6 +8,7 @@ mod rpc;
 
 use narrows_proto::cc::{Config, Ranges, registry};
 use narrows_proto::datagram;
+use narrows_proto::rdma::Recovery;
 use narrows_proto::stream::{self, Endpoint};
 use narrows_proto::units::{BitRate, Bytes, Time};
 use narrows_sim::traffic::{FlowSpec, Group, NearSource, Traffic, Transport};
@@ -138,6 +139,9 @@ fn transport(
         Some(params) => {
             checker.in_range(&format!("{path}.rdma"), params.check(&mut Ranges::default()));
             let transport = Transport::Rdma { params: params.clone(), cc: cc.clone() };
+            if transport.has_credits() {
+                check_credits(&group.name, &transport, near_source.is_some(), &path, ground, checker);
+            }
             if transport.has_queue_pairs() {
                 check_queue_pairs(&group.name, &transport, near_source.is_some(), &path, ground, checker);
             }
@@ -172,6 +176,35 @@ fn check_ecn(group: &crate::scenario::Traffic, cc: &Config, path: &str, checker:
         let help = format!("leave out {name}, or use a scalable control such as prague or dctcp");
         let error = Diagnostic::error(Code::Conflict, message).help(help);
         checker.error(&format!("{path}.transport.{name}"), error);
+    }
+}
+
+/// Requests for credit travel in packets that their flow sends itself, and are for receivers that take any order.
+fn check_credits(
+    name: &str,
+    transport: &Transport,
+    near_source: bool,
+    path: &str,
+    ground: &Ground<'_>,
+    checker: &mut Checker<'_>,
+) {
+    let Transport::Rdma { params, cc } = transport else { return };
+    if params.recovery != Recovery::AnyOrder {
+        let message = format!("{cc} of traffic \"{name}\" has credits, which need packets taken in any order");
+        let help = format!("set {path}.rdma.recovery = \"any_order\"");
+        checker.error(
+            &format!("{path}.rdma.recovery"),
+            Diagnostic::error(Code::Conflict, message).help(help),
+        );
+    }
+    let holds =
+        |mechanism: &'static dyn Mechanism| mechanism.holds_flows(transport, near_source, ground.network);
+    if let Some(what) = mechanism::all().find_map(holds) {
+        let message = format!(
+            "traffic \"{name}\" has credits, and {what} sends packets of its flows without their requests"
+        );
+        let error = Diagnostic::error(Code::Conflict, message).help("leave out one of them");
+        checker.error(&format!("{path}.cc"), error);
     }
 }
 

@@ -86,6 +86,11 @@ impl Granter {
         self.settle(sink);
     }
 
+    /// All that was granted to a connection since it began.
+    pub fn granted(&self, sink: u32) -> u64 {
+        self.sinks.get(sink as usize).map_or(0, |sink| sink.granted)
+    }
+
     /// A connection is over. Its number may be given to another.
     pub fn close(&mut self, sink: u32) {
         if (sink as usize) < self.sinks.len() {

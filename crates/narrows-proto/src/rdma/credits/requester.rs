@@ -94,6 +94,11 @@ impl Requester {
         self.pulled.saturating_add(missing).div_ceil(self.quantum).saturating_mul(self.quantum)
     }
 
+    /// It wants to have been granted more than it has requested.
+    pub fn wants_more(&self, demand: &Demand) -> bool {
+        self.target(demand) > self.requested
+    }
+
     /// The request to send alone (RTS), if there is no credit for a packet that would carry it and it says more than those before. One for
     /// each round-trip time at most: not before [`rts_from`](Self::rts_from). The retransmission timer must run for it as for a packet.
     pub fn rts(&mut self, now: Time, demand: &Demand) -> Option<u64> {

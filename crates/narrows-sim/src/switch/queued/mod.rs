@@ -320,7 +320,7 @@ impl QueuedPorts {
             None => (parcel, queue, true),
             Some(packet) => {
                 let (queue, waits) = self.queue_of::<true>(now, number, packet);
-                (Parcel::bare(packet), queue, waits)
+                (parcel.with(packet), queue, waits)
             }
         }
     }
