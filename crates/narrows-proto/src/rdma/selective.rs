@@ -91,6 +91,8 @@ impl Sender {
         for block in frame.selective.blocks(self.mtu, self.size) {
             self.board.sack(block, tally);
         }
+        // A receiver drops nothing that it holds. The acknowledgment that says that nothing is missing may have been lost.
+        self.board.acknowledge_front(tally);
         if let Some(trimmed) = frame.nak {
             let lost = self.board.lose_at(trimmed, again);
             if lost > Bytes::ZERO {

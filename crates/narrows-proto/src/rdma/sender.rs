@@ -96,6 +96,7 @@ impl Sender {
             pacer: Pacer::default(),
             credits: cc
                 .credits()
+                .filter(|_| params.recovery == Recovery::AnyOrder)
                 .map(|credits| Box::new(Requester::new(&credits, at.link, params.packet_size(params.mtu)))),
             spread: params.paths.as_ref().map(|paths| Box::new(Spread::new(paths, at.seed))),
             rto_at: Time::NEVER,

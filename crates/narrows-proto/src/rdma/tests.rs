@@ -5,6 +5,7 @@ use std::collections::BinaryHeap;
 
 use proptest::prelude::*;
 
+use super::credits::{Granter, Pull};
 use super::{AckFrame, Endpoint, Params, Poll, Receiver, Recovery, Reply, Segment, Sender, Stats, Trimmed};
 use crate::cc::{self, Config};
 use crate::units::{BitRate, Bytes, Span, Time};
@@ -23,8 +24,12 @@ enum Fate {
 
 #[derive(Debug)]
 enum Event {
-    Segment(Segment),
-    Trimmed(Segment),
+    /// With its request for credit.
+    Segment(Segment, Option<u64>),
+    Trimmed(Segment, Option<u64>),
+    Grant(u64),
+    /// The receiver may have a grant to send.
+    Turn,
     Reply(Reply),
     Timer,
     LinkFree,
@@ -34,6 +39,7 @@ struct Pipe {
     params: Params,
     sender: Sender,
     receiver: Receiver,
+    granter: Granter,
     now: Time,
     link_free: Time,
     agenda: BinaryHeap<Reverse<(Time, usize)>>,
@@ -62,6 +68,7 @@ impl Pipe {
     ) -> Self {
         Self {
             receiver: Receiver::new(config.ecn()),
+            granter: Granter::new(&config.credits().unwrap_or_default(), HOST.link),
             sender: Sender::new(&params, config, HOST, params.mtu * packets),
             params,
             now: Time::ZERO,
@@ -93,10 +100,38 @@ impl Pipe {
                 self.at(arrival, packet(false));
             }
             Fate::Trim if forward => {
-                let Event::Segment(segment) = packet(false) else { unreachable!("data goes forward") };
-                self.at(arrival, Event::Trimmed(segment));
+                let event = match packet(false) {
+                    Event::Segment(segment, request) => Event::Trimmed(segment, request),
+                    event => event,
+                };
+                self.at(arrival, event);
             }
             Fate::Arrive | Fate::Mark | Fate::Trim => self.at(arrival, packet(fate == Fate::Mark)),
+        }
+    }
+
+    /// A request arrived. One that came alone is answered in any case.
+    fn grant(&mut self, request: Option<u64>, alone: bool) {
+        let Some(target) = request else { return };
+        self.granter.request(0, target);
+        if alone {
+            let granted = self.granter.granted(0);
+            self.carry(false, |_| Event::Grant(granted));
+        }
+        self.plan_turn();
+    }
+
+    fn turn(&mut self) {
+        if let Some(Pull { granted, .. }) = self.granter.turn(self.now) {
+            self.carry(false, |_| Event::Grant(granted));
+            self.plan_turn();
+        }
+    }
+
+    fn plan_turn(&mut self) {
+        let next = self.granter.next_turn();
+        if next < Time::NEVER {
+            self.at(next.max(self.now), Event::Turn);
         }
     }
 
@@ -107,7 +142,8 @@ impl Pipe {
         match self.sender.poll_transmit(&self.params, self.now) {
             Poll::Send(segment) => {
                 self.sent.push((self.now, segment));
-                self.carry(true, |ce| Event::Segment(Segment { ce, ..segment }));
+                let request = self.sender.request(&self.params, 1);
+                self.carry(true, |ce| Event::Segment(Segment { ce, ..segment }, request));
                 self.link_free = self.now + SEND_TIME;
                 self.at(self.link_free, Event::LinkFree);
             }
@@ -128,24 +164,29 @@ impl Pipe {
             let Some(Reverse((at, event))) = self.agenda.pop() else {
                 panic!("stuck at {} with {:?}", self.now, self.sender);
             };
+            assert!(self.events.len() < 1_000_000, "stuck at {} with {:?}", self.now, self.sender);
             self.now = at;
             if self.armed <= at {
                 self.armed = Time::NEVER;
             }
             let mut replies = Vec::new();
             match self.events[event].take().expect("every event happens once") {
-                Event::Segment(segment) => {
+                Event::Segment(segment, request) => {
+                    self.grant(request, segment.len == 0);
                     self.receiver.on_segment(&self.params, self.now, &segment, |reply| replies.push(reply));
                     if self.receiver.is_complete() && self.delivered_at == Time::NEVER {
                         self.delivered_at = self.now;
                     }
                 }
-                Event::Trimmed(segment) => {
+                Event::Trimmed(segment, request) => {
+                    self.grant(request, false);
                     let trimmed = Trimmed { segment: Segment { len: 0, ..segment }, at_last_hop: false };
                     self.receiver.on_trimmed(&self.params, self.now, &trimmed, |reply| replies.push(reply));
                 }
                 Event::Reply(Reply::Ack(frame)) => self.sender.on_ack(&self.params, self.now, &frame),
                 Event::Reply(Reply::Cnp) => self.sender.on_cnp(self.now),
+                Event::Grant(granted) => self.sender.on_grant(granted),
+                Event::Turn => self.turn(),
                 Event::Timer => self.sender.on_timer(&self.params, self.now),
                 Event::LinkFree => {}
             }

@@ -132,6 +132,15 @@ impl Scoreboard {
         }
     }
 
+    /// Everything has arrived below the first segment of which that is not known.
+    pub(crate) fn acknowledge_front(&mut self, tally: &mut Tally) {
+        if self.segments.front().is_some_and(|first| first.state == State::Sacked)
+            && let Some(first) = self.holes.as_ref().and_then(|holes| holes.sacked.first())
+        {
+            self.acknowledge(first.end, tally);
+        }
+    }
+
     fn holes(&mut self) -> &mut Holes {
         self.holes.get_or_insert_default()
     }

@@ -46,8 +46,8 @@ controls! {
     Isolate "isolate" [FOR_NEIGHBOR OF_FLOW BEGINS_OR_ENDS] "Names a flow that the neighbor is to isolate, or no longer: the sequence number is its key.";
     JumboFlow "jumboflow" [] "A report of the switch of a rack to a host on a JumboFlow, whose number is in place of the flow.";
     Membership "membership" [OF_FLOW BEGINS_OR_ENDS] "A host says that a subflow begins or ends.";
-    Grant "grant" [OF_FLOW] "Credit for a sender over RDMA: its sequence number is all that was granted to the flow, in bytes on the wire.";
     Access "access" [] "A message about the access link of a destination.";
+    Grant "grant" [OF_FLOW] "Credit for a sender over RDMA: its sequence number is all that was granted to the flow, in bytes on the wire.";
 }
 
 impl Control {

@@ -295,7 +295,8 @@ impl Packet {
 
     #[inline(always)]
     fn which(self) -> Control {
-        Control::ALL[(self.high() >> TAG) as usize % Control::ALL.len()]
+        // Above these eight bits a mechanism may say more.
+        Control::ALL[usize::from((self.high() >> TAG) as u8) % Control::ALL.len()]
     }
 
     /// Which control packet it is, if it is one.

@@ -190,12 +190,11 @@ fn check_credits(
 ) {
     let Transport::Rdma { params, cc } = transport else { return };
     if params.recovery != Recovery::AnyOrder {
-        let message = format!("{cc} of traffic \"{name}\" has credits, which need packets taken in any order");
+        let message =
+            format!("{cc} of traffic \"{name}\" has credits, which need packets taken in any order");
         let help = format!("set {path}.rdma.recovery = \"any_order\"");
-        checker.error(
-            &format!("{path}.rdma.recovery"),
-            Diagnostic::error(Code::Conflict, message).help(help),
-        );
+        checker
+            .error(&format!("{path}.rdma.recovery"), Diagnostic::error(Code::Conflict, message).help(help));
     }
     let holds =
         |mechanism: &'static dyn Mechanism| mechanism.holds_flows(transport, near_source, ground.network);
