@@ -26,47 +26,20 @@
 //! A guess, because the source is silent: a timeout while frozen does not freeze for longer.
 
 mod good;
+mod outcome;
 mod rounds;
 mod settings;
 
 #[cfg(test)]
 mod tests;
 
+pub use outcome::Outcome;
 pub use settings::{Bitmap, Mixed, Oblivious, Paths, Reps, RepsLegacy};
 
 use self::good::Good;
 use self::rounds::{Penalties, Rounds};
 use crate::split_mix::SplitMix;
 use crate::units::{Span, Time};
-
-/// Fate of a packet with an entropy value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// It arrived without a mark.
-    Good,
-    /// It arrived with a mark.
-    Marked,
-    /// A switch trimmed it before the last link.
-    Trimmed,
-    /// It was trimmed in front of the link to the receiver.
-    TrimmedAtLastHop {
-        /// It was marked besides.
-        marked: bool,
-    },
-    /// The retransmission timer expired for it.
-    Timeout,
-}
-
-impl Outcome {
-    /// As paths see it.
-    fn of_path(self) -> Self {
-        match self {
-            Self::TrimmedAtLastHop { marked: false } => Self::Good,
-            Self::TrimmedAtLastHop { marked: true } => Self::Marked,
-            other => other,
-        }
-    }
-}
 
 /// The choice of a connection.
 #[derive(Clone, Debug)]
@@ -121,7 +94,7 @@ impl PathChoice {
                 *sent += 1;
                 (*sent - 1) as u16 & *mask
             }
-            Scheme::Legacy { mask, good, .. } => good.take().unwrap_or_else(|| any(*mask, random)),
+            Scheme::Legacy { mask, good, .. } => good.take().unwrap_or_else(|| any_value(*mask, random)),
             Scheme::Mixed(rounds, penalties, good) => {
                 good.take().unwrap_or_else(|| penalties.choose(rounds, random))
             }
@@ -153,7 +126,7 @@ impl PathChoice {
 }
 
 /// A random value.
-fn any(mask: u16, random: &mut SplitMix) -> u16 {
+fn any_value(mask: u16, random: &mut SplitMix) -> u16 {
     random.bits() as u16 & mask
 }
 
@@ -186,7 +159,7 @@ impl Recycling {
         } else {
             self.good.take()
         };
-        remembered.unwrap_or_else(|| any(self.mask, random))
+        remembered.unwrap_or_else(|| any_value(self.mask, random))
     }
 
     fn feedback(&mut self, now: Time, entropy: u16, outcome: Outcome) {

@@ -197,3 +197,6 @@ impl List {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
