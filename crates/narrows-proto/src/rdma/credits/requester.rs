@@ -90,7 +90,12 @@ impl Requester {
         let Demand { backlog, retransmit, cwnd, sources } = *demand;
         let wanted = backlog.saturating_add(retransmit).get();
         let wanted = wanted.min(cwnd.get().saturating_add(self.packet)).min(self.window);
-        let missing = (wanted as i64).saturating_sub(self.credit).max(0) as u64 / u64::from(sources.max(1));
+        let mut missing = (wanted as i64).saturating_sub(self.credit).max(0) as u64;
+        if self.is_speculating && backlog > Bytes::ZERO {
+            // Credit that the first answer voids must not be all there is.
+            missing = missing.max(self.packet);
+        }
+        let missing = missing / u64::from(sources.max(1));
         self.pulled.saturating_add(missing).div_ceil(self.quantum).saturating_mul(self.quantum)
     }
 
@@ -128,12 +133,12 @@ impl Requester {
         }
     }
 
-    /// A grant arrived: all that was granted since the connection began.
+    /// A grant arrived: all that was granted since the connection began. Credit beyond W is void.
     #[inline]
     pub fn on_pull(&mut self, granted: u64) {
         self.on_feedback();
         if let Some(more) = granted.checked_sub(self.pulled) {
-            self.credit = self.credit.saturating_add_unsigned(more);
+            self.credit = self.credit.saturating_add_unsigned(more).min(self.window as i64);
             self.pulled = granted;
         }
     }
@@ -226,6 +231,23 @@ mod tests {
     }
 
     #[test]
+    fn a_short_message_requests_a_packet_before_the_first_answer() {
+        let mut requester = requester();
+        requester.on_sent(PACKET);
+        assert_eq!(requester.pull_target(&demand(8_300)), 4_352);
+        // Nothing is left for the last.
+        requester.on_sent(PACKET);
+        assert_eq!(requester.pull_target(&demand(0)), 4_352);
+    }
+
+    #[test]
+    fn credit_has_a_bound() {
+        let mut requester = empty();
+        requester.on_pull(300_032);
+        assert_eq!(requester.credit(), WINDOW);
+    }
+
+    #[test]
     fn a_request_is_what_is_to_be_sent_without_the_credit_there_is() {
         // 100 000 B new, 8300 B again, 20 000 B of credit granted before: 88 300 B, 345 quanta, after 79 quanta.
         let mut requester = empty();
@@ -285,8 +307,7 @@ mod tests {
         let mut requester = empty();
         requester.on_pull(u64::MAX);
         let most = Demand { retransmit: Bytes::MAX, ..demand(u64::MAX) };
-        assert_eq!((requester.credit(), requester.pull_target(&most)), (i64::MAX, u64::MAX));
-        requester.on_sent(Bytes::MAX);
+        assert_eq!((requester.credit(), requester.pull_target(&most)), (WINDOW, u64::MAX));
         requester.on_sent(Bytes::MAX);
         assert_eq!((requester.credit(), requester.pull_target(&most)), (i64::MIN, u64::MAX));
     }

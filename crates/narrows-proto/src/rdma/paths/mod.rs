@@ -12,7 +12,7 @@
 //!               frozen: the values of the ring one after the other, used or not; a random one if it is empty
 //!               16 choices after that: random
 //!               else the oldest value that is not used, once; a random one if there is none
-//!               timeout: frozen for 10 ms, then the ring is emptied
+//!               timeout: frozen for 10 ms, then the ring is emptied; nothing if it is frozen already or explores
 //! reps_legacy   the first window: each value in turn; then as reps without freezing, with a long queue in place of the ring
 //! mixed         as reps_legacy after the first window, with bitmap in place of random values
 //! ```
@@ -22,8 +22,6 @@
 //! An acknowledgment of several packets returns one value, so that rings fill with fewer values than packets.
 //!
 //! Differs from uet-htsim: the queues of `reps_legacy` and `mixed` have a bound; beyond it the oldest value gives way.
-//!
-//! A guess, because the source is silent: a timeout while frozen does not freeze for longer.
 
 mod good;
 mod outcome;
@@ -166,8 +164,10 @@ impl Recycling {
         self.thaw(now);
         match outcome {
             Outcome::Good => self.good.put(entropy),
-            Outcome::Timeout => _ = self.frozen_until.get_or_insert(now + self.freeze),
-            Outcome::Marked | Outcome::Trimmed | Outcome::TrimmedAtLastHop { .. } => {}
+            Outcome::Timeout if self.exploring == 0 => {
+                self.frozen_until.get_or_insert(now + self.freeze);
+            }
+            _ => {}
         }
     }
 

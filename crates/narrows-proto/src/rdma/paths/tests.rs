@@ -205,8 +205,9 @@ fn a_timeout_freezes_the_ring_for_a_time_and_then_explores() {
     let random = random_after(&choice, 17);
     let end = START + Span::from_ms(10);
     assert_eq!(choice.next(end), random[0]);
-    // 16 choices, whatever comes back; then what came back.
+    // 16 choices, whatever comes back, timeouts as well; then what came back.
     choice.feedback(end, 7, Outcome::Good);
+    choice.feedback(end, 7, Outcome::Timeout);
     let explored: Vec<u16> = (0..15).map(|_| choice.next(end)).collect();
     assert_eq!(explored, random[1..16]);
     assert_eq!([choice.next(end), choice.next(end)], [7, random[16]]);
