@@ -70,6 +70,8 @@ enum Event {
     Rack(JumboReport, BitRate),
     /// A segment of a flight of so many bytes was lost, with a part of the flight.
     Lost(u64, f64),
+    /// A packet arrived without its payload, trimmed at the last hop or before.
+    Trimmed(bool),
 }
 
 /// The largest product the project promises to survive: 400 Gb/s × 300 ms = 15 GB in flight.
@@ -137,6 +139,7 @@ fn any_events() -> impl Strategy<Value = Vec<Event>> {
         40 => any_ack(),
         2 => any_congestion(),
         1 => Just(Event::Cnp),
+        5 => any::<bool>().prop_map(Event::Trimmed),
         1 => idle,
         10 => telemetry,
     ];
@@ -175,6 +178,9 @@ fn replay(cc: &mut Cc, events: &[Event], mut check: impl FnMut(&Event, Limit, Li
                 let (first, size) = (delivered.get(), MSS);
                 let segment = LostSegment { first, size, inflight, lost: before + MSS, app_limited: false };
                 cc.on_signal(now, &Signal::Lost(segment));
+            }
+            Event::Trimmed(at_last_hop) => {
+                cc.on_signal(now, &Signal::Trimmed { size: path().packet, at_last_hop: *at_last_hop });
             }
             Event::Cnp => {
                 cc.on_signal(now, &Signal::Cnp);

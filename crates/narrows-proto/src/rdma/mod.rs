@@ -8,6 +8,9 @@
 //! Scoreboard, round-trip times, delivery rates and pacing are those of [`stream`](crate::stream); so are [`Segment`],
 //! [`Poll`], [`Endpoint`] and [`Stats`].
 //!
+//! Beside these halves, for networks that deliver in any order: [choice of paths](paths) by an entropy value, and [credits] of
+//! receivers. Each is a value of its own, which a host asks before it sends.
+//!
 //! Left out: READ and atomics (a message is a WRITE from sender to receiver), packet numbers (bytes are counted).
 
 pub mod credits;

@@ -7,14 +7,14 @@
 //! for every acknowledgment of n bytes
 //!     avg = (1 − w)·avg + w·x,  w = 0.0125,  x = delay, or base/4 if not marked and delay > T
 //!     not marked, delay < T     inc += alpha·n·(T − delay),  alpha = 4·MSS·A·B/T      proportional increase
-//!                               or cwnd += A·n/4, once a whole window had delay < 1 us; until a longer delay or a decrease
+//!                               or cwnd += A·n/4, once more than a window had delay < 1 us; until a longer delay or a decrease
 //!     not marked, delay ≥ T     inc += 5·MSS·A·n                                      fair increase
 //!     marked, delay < T         nothing: only the path changes
 //!     marked, delay ≥ T         cwnd *= max(1 − 0.8·(avg − T)/avg, 1/2) if avg > T, the last time longer ago than base
-//! more than 8 full packets or longer than RTT since the last time
-//!     cwnd += inc/cwnd,  inc = 0;  cwnd += 0.15·MSS·A if RTT has passed since the last time of this
+//! more than 8 full packets have arrived, or RTT has passed, since the last time
+//!     cwnd += inc/cwnd,  inc = 0;  cwnd += 0.15·MSS·A once in RTT
 //! quick adapt: every base + T, from the first acknowledgment on, with the first event after that time
-//!     a packet was trimmed or delay > 4·T, and received < (largest window)/8
+//!     a packet was trimmed since it last set in or delay > 4·T, and received < (largest window)/8
 //!                               cwnd = received, inc = 0; what was in flight changes nothing any more by marks or by being trimmed
 //! a packet of size s was trimmed
 //!     x = RTT in avg; quick adapt; otherwise cwnd −= s, unless in front of the last link and there are credits
@@ -34,8 +34,6 @@
 //!
 //! Differs from uet-htsim: a timeout takes a full packet, however large the packet was, because the transport does not report its size.
 //! Differs from uet-htsim: quick adapt begins anew after an idle time, which would count as one in which nothing arrived.
-//!
-//! A guess, because the source is silent: a trimmed packet is a sign for the period of quick adapt in which it is reported.
 
 mod params;
 mod quick_adapt;
@@ -69,9 +67,8 @@ struct State {
     average: Ewma,
     /// Increases that have not taken effect, in bytes times bytes.
     increase: f64,
-    /// Bytes that arrived since increases took effect, and the time of that.
+    /// Bytes that arrived since increases took effect, and when they last did so with the floor.
     arrived: f64,
-    fulfilled: Time,
     floored: Time,
     fast: Fast,
     decreased: Option<Time>,
@@ -177,7 +174,6 @@ impl Algorithm for Nscc {
             average: Ewma::new(0.0, params.delay_gain),
             increase: 0.0,
             arrived: 0.0,
-            fulfilled: Time::ZERO,
             floored: Time::ZERO,
             fast: Fast::default(),
             decreased: None,
@@ -242,7 +238,7 @@ impl State {
     fn grow(&mut self, delay: f64, bytes: f64) {
         if delay < self.rules.fast_below {
             self.fast.acked += bytes;
-            self.fast.is_on |= self.fast.acked >= self.cwnd;
+            self.fast.is_on |= self.fast.acked > self.cwnd;
         }
         if self.fast.is_on {
             self.set(self.cwnd + self.rules.fast * bytes);
@@ -271,25 +267,28 @@ impl State {
         }
         self.increase = 0.0;
         self.arrived = 0.0;
-        self.fulfilled = now;
         self.set(cwnd);
     }
 
-    /// Quick adapt has set the window to what arrives.
-    fn adapt(&mut self, received: f64) {
+    /// Takes the decision of quick adapt. Returns whether the other rules are left out.
+    fn adapt(&mut self, verdict: Verdict) -> bool {
+        match verdict {
+            Verdict::Adapt { received } => self.cut(received),
+            Verdict::Ignore => {}
+            Verdict::Normal => return false,
+        }
         self.increase = 0.0;
-        self.cut(received);
+        self.arrived = 0.0;
+        true
     }
 
     fn on_trimmed(&mut self, now: Time, size: f64, at_last_hop: bool) {
         self.average.add(self.rules.rtt.as_secs_f64());
         self.inflight = (self.inflight - size).max(0.0);
         let verdict = self.quick.on_trimmed(now, size, self.base, self.largest, self.inflight);
-        match verdict {
-            Verdict::Adapt { received } => self.adapt(received),
-            Verdict::Ignore => {}
-            Verdict::Normal if at_last_hop && self.rules.has_credits => {}
-            Verdict::Normal => self.cut(self.cwnd - size),
+        let is_for_credits = at_last_hop && self.rules.has_credits;
+        if !self.adapt(verdict) && !is_for_credits {
+            self.cut(self.cwnd - size);
         }
     }
 }
@@ -302,13 +301,14 @@ impl Controller for Nscc {
         let delay = state.measure(ack.rtt, marked);
         state.set(state.cwnd);
         let seen = quick_adapt::Seen { now: ack.now, bytes, marked, delay };
-        match state.quick.on_ack(&seen, state.base, state.largest, state.inflight) {
-            Verdict::Adapt { received } => state.adapt(received),
-            Verdict::Ignore => {}
-            Verdict::Normal => state.react(ack.now, marked, delay, bytes),
-        }
+        let verdict = state.quick.on_ack(&seen, state.base, state.largest, state.inflight);
         state.arrived += bytes;
-        if state.arrived > state.rules.batch || ack.now.saturating_since(state.fulfilled) > state.rules.rtt {
+        if state.adapt(verdict) {
+            return;
+        }
+        state.react(ack.now, marked, delay, bytes);
+        let rested = ack.now.saturating_since(state.floored) > state.rules.rtt;
+        if state.arrived > state.rules.batch || rested {
             state.fulfil(ack.now);
         }
     }

@@ -14,6 +14,8 @@ pub(super) struct QuickAdapt {
     below: f64,
     /// None before the first acknowledgment.
     period: Option<Period>,
+    /// A packet was trimmed since it last set in.
+    trimmed: bool,
     /// Bytes that were in flight when it set in and about which nothing is known yet.
     ignore: f64,
 }
@@ -23,8 +25,6 @@ struct Period {
     end: Time,
     /// Bytes that arrived in it.
     received: f64,
-    /// A packet was trimmed in it.
-    trimmed: bool,
 }
 
 /// An acknowledgment. Amounts in bytes on the wire, delay in seconds.
@@ -58,13 +58,21 @@ impl QuickAdapt {
             delay: params.quick_delay * target,
             below: params.quick_below,
             period: None,
+            trimmed: false,
             ignore: 0.0,
         }
+    }
+
+    /// A packet was trimmed since it last set in.
+    #[cfg(test)]
+    pub(super) fn has_sign(&self) -> bool {
+        self.trimmed
     }
 
     /// The next acknowledgment starts the first period.
     pub(super) fn rest(&mut self) {
         self.period = None;
+        self.trimmed = false;
     }
 
     pub(super) fn on_ack(&mut self, seen: &Seen, base: Span, largest: f64, inflight: f64) -> Verdict {
@@ -91,27 +99,21 @@ impl QuickAdapt {
         if !self.is_on {
             return Verdict::Normal;
         }
+        self.trimmed = true;
         if self.ignores(size) {
             return Verdict::Ignore;
         }
-        let first = self.period_from(now, base);
-        self.period.get_or_insert(first).trimmed = true;
         self.end_period(now, true, base, largest, inflight)
     }
 
     /// Whether this is about what was in flight when it set in.
     fn ignores(&mut self, bytes: f64) -> bool {
-        let ignores = self.ignore > 0.0;
         self.ignore -= bytes.min(self.ignore);
-        ignores
-    }
-
-    fn period_from(&self, now: Time, base: Span) -> Period {
-        Period { end: now + base + self.target, received: 0.0, trimmed: false }
+        self.ignore > 0.0
     }
 
     fn end_period(&mut self, now: Time, sign: bool, base: Span, largest: f64, inflight: f64) -> Verdict {
-        let next = self.period_from(now, base);
+        let next = Period { end: now + base + self.target, received: 0.0 };
         let Some(period) = self.period else {
             self.period = Some(next);
             return Verdict::Normal;
@@ -120,9 +122,10 @@ impl QuickAdapt {
             return Verdict::Normal;
         }
         self.period = Some(next);
-        if !(sign || period.trimmed) || period.received >= self.below * largest {
+        if !(sign || self.trimmed) || period.received >= self.below * largest {
             return Verdict::Normal;
         }
+        self.trimmed = false;
         self.ignore = inflight;
         Verdict::Adapt { received: period.received }
     }

@@ -107,3 +107,102 @@ impl Fabric {
         self.rate = self.rate.clamp(least, 1.0);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Fixture(Fabric, u64);
+
+    impl Fixture {
+        /// The next interval, with so many full packets without a mark, marked ones, and those trimmed before and at the last hop. Returns
+        /// the rate after it.
+        fn interval(&mut self, [plain, marked, before, last]: [usize; 4]) -> f64 {
+            let now = Time::ZERO + Span::from_us(12 * self.1 + 1);
+            let kinds = [
+                (plain, Arrival::Full { marked: false }),
+                (marked, Arrival::Full { marked: true }),
+                (before, Arrival::Trimmed { at_last_hop: false }),
+                (last, Arrival::Trimmed { at_last_hop: true }),
+            ];
+            for (count, arrival) in kinds {
+                (0..count).for_each(|_| self.0.on_arrival(now, arrival));
+            }
+            self.1 += 1;
+            self.0.advance(Time::ZERO + Span::from_us(12 * self.1 + 1));
+            self.0.rate()
+        }
+    }
+
+    fn fixture() -> Fixture {
+        Fixture(Fabric::new(&Oversubscribed::default()), 0)
+    }
+
+    #[track_caller]
+    fn assert_near(found: f64, expected: f64) {
+        assert!((found - expected).abs() < 1e-12, "{found}, expected {expected}");
+    }
+
+    #[test]
+    fn six_intervals_by_hand() {
+        let mut fabric = fixture();
+        // m/t = 1/10, f = 4/8: g = 0.25 is not above 0.3.
+        assert_near(fabric.interval([4, 4, 1, 1]), 0.9);
+        // f = 1: g = 0.625.
+        assert_near(fabric.interval([0, 10, 0, 0]), 0.9 * (1.0 - 0.5 * 0.325));
+        // f = 0: g = 0.3125.
+        let rate = 0.75375 * (1.0 - 0.5 * 0.0125);
+        assert_near(fabric.interval([10, 0, 0, 0]), rate);
+        // f = 0.1: g = 0.20625. It is not quiet.
+        assert_near(fabric.interval([9, 1, 0, 0]), rate + 0.01);
+        // The first and second that are.
+        assert_near(fabric.interval([10, 0, 0, 0]), rate + 0.02);
+        assert_near(fabric.interval([10, 0, 0, 2]), rate + 0.04);
+        // A mark ends their row.
+        assert_near(fabric.interval([9, 1, 0, 0]), rate + 0.05);
+        assert_near(fabric.interval([10, 0, 0, 0]), rate + 0.06);
+    }
+
+    #[test]
+    fn the_rate_has_bounds() {
+        let mut fabric = fixture();
+        assert_eq!(fabric.interval([10, 0, 0, 0]), 1.0);
+        assert_eq!(fabric.interval([0, 0, 10, 0]), 0.01);
+        assert_eq!(fabric.interval([0, 0, 10, 0]), 0.01);
+    }
+
+    #[test]
+    fn it_recovers_in_seven_quiet_intervals() {
+        let mut fabric = fixture();
+        fabric.interval([0, 0, 10, 0]);
+        // 0.01 + 0.01·(2^n − 1)
+        let rates: Vec<f64> = (0..7).map(|_| fabric.interval([1, 0, 0, 0])).collect();
+        for (rate, expected) in rates.iter().zip([0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.0]) {
+            assert_near(*rate, expected);
+        }
+    }
+
+    #[test]
+    fn intervals_in_which_nothing_arrives_are_quiet_ones() {
+        let mut fabric = fixture();
+        fabric.interval([0, 0, 10, 0]);
+        fabric.0.advance(Time::ZERO + Span::from_us(12 * 4 + 1));
+        assert_near(fabric.0.rate(), 0.08);
+        fabric.0.advance(Time::ZERO + Span::from_secs(3_600));
+        assert_eq!(fabric.0.rate(), 1.0);
+    }
+
+    #[test]
+    fn intervals_keep_their_distance_however_late_they_are_ended() {
+        let mut fabric = Fabric::new(&Oversubscribed::default());
+        let at = |us| Time::ZERO + Span::from_us(us);
+        fabric.on_arrival(at(5), Arrival::Full { marked: false });
+        assert_eq!(fabric.ends, Some(at(17)));
+        fabric.advance(at(16));
+        assert_eq!(fabric.ends, Some(at(17)));
+        fabric.advance(at(17));
+        assert_eq!(fabric.ends, Some(at(29)));
+        fabric.advance(at(60));
+        assert_eq!(fabric.ends, Some(at(65)));
+    }
+}

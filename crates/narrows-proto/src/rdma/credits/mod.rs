@@ -3,10 +3,12 @@
 //! Amounts are bytes on the wire since the connection began, in quanta of 256 B where they are requested and granted. W is 1.5 times the
 //! product of link rate and round-trip time, a packet at least.
 //! ```text
-//! sender      begins with a credit of W that nobody granted; the first answer of the receiver voids   uet-htsim, uec.cpp
+//! sender      credit is W at most
+//!             begins with a credit of W that nobody granted; the first answer of the receiver voids   uet-htsim, uec.cpp
 //!             the rest of it
 //!             sends while credit > 0, so that it may fall below zero by one packet; retransmissions spend credit too
 //!             each packet carries: target = pulled + (min(to send, window + packet, W) − credit)/sources, 0 at least for the second
+//!                 before the first answer a packet at least in place of the difference, as long as there is a backlog
 //!                 to send: backlog and retransmissions; window: that of a control besides; sources: those that wait in the same card
 //!             nothing to carry it and no credit: a request alone (RTS), one for each round-trip time
 //! receiver    one for all connections that end at a network card
@@ -25,8 +27,11 @@
 //! Left out: the rule for a host bus with a backlog, because hosts here have no bus; limits of one pacer for each of several ports, whose
 //! rates count together.
 //!
-//! Guesses, because the source is silent: the number of sources divides what is missing, not the sum; an interval in which nothing arrived
-//! is one without mark and trimmed packet; k counts intervals before the present one, and not those that lower the rate.
+//! Differs from uet-htsim: a request leaves alone also without a timeout, so that a lost grant does not end a connection that has nothing
+//! in flight.
+//!
+//! A guess: an interval with marks that are too few to lower the rate ends a row of increases. Public versions of the source differ in this
+//! rule.
 
 mod fabric;
 mod granter;

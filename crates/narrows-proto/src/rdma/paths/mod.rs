@@ -12,7 +12,7 @@
 //!               frozen: the values of the ring one after the other, used or not; a random one if it is empty
 //!               16 choices after that: random
 //!               else the oldest value that is not used, once; a random one if there is none
-//!               timeout: frozen for 10 ms, then the ring is emptied
+//!               timeout: frozen for 10 ms, then the ring is emptied; nothing if it is frozen already or explores
 //! reps_legacy   the first window: each value in turn; then as reps without freezing, with a long queue in place of the ring
 //! mixed         as reps_legacy after the first window, with bitmap in place of random values
 //! ```
@@ -22,51 +22,22 @@
 //! An acknowledgment of several packets returns one value, so that rings fill with fewer values than packets.
 //!
 //! Differs from uet-htsim: the queues of `reps_legacy` and `mixed` have a bound; beyond it the oldest value gives way.
-//!
-//! A guess, because the source is silent: a timeout while frozen does not freeze for longer.
 
 mod good;
+mod outcome;
 mod rounds;
 mod settings;
 
 #[cfg(test)]
 mod tests;
 
+pub use outcome::Outcome;
 pub use settings::{Bitmap, Mixed, Oblivious, Paths, Reps, RepsLegacy};
 
 use self::good::Good;
 use self::rounds::{Penalties, Rounds};
 use crate::split_mix::SplitMix;
 use crate::units::{Span, Time};
-
-/// Fate of a packet with an entropy value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// It arrived without a mark.
-    Good,
-    /// It arrived with a mark.
-    Marked,
-    /// A switch trimmed it before the last link.
-    Trimmed,
-    /// It was trimmed in front of the link to the receiver.
-    TrimmedAtLastHop {
-        /// It was marked besides.
-        marked: bool,
-    },
-    /// The retransmission timer expired for it.
-    Timeout,
-}
-
-impl Outcome {
-    /// As paths see it.
-    fn of_path(self) -> Self {
-        match self {
-            Self::TrimmedAtLastHop { marked: false } => Self::Good,
-            Self::TrimmedAtLastHop { marked: true } => Self::Marked,
-            other => other,
-        }
-    }
-}
 
 /// The choice of a connection.
 #[derive(Clone, Debug)]
@@ -121,7 +92,7 @@ impl PathChoice {
                 *sent += 1;
                 (*sent - 1) as u16 & *mask
             }
-            Scheme::Legacy { mask, good, .. } => good.take().unwrap_or_else(|| any(*mask, random)),
+            Scheme::Legacy { mask, good, .. } => good.take().unwrap_or_else(|| any_value(*mask, random)),
             Scheme::Mixed(rounds, penalties, good) => {
                 good.take().unwrap_or_else(|| penalties.choose(rounds, random))
             }
@@ -153,7 +124,7 @@ impl PathChoice {
 }
 
 /// A random value.
-fn any(mask: u16, random: &mut SplitMix) -> u16 {
+fn any_value(mask: u16, random: &mut SplitMix) -> u16 {
     random.bits() as u16 & mask
 }
 
@@ -186,15 +157,17 @@ impl Recycling {
         } else {
             self.good.take()
         };
-        remembered.unwrap_or_else(|| any(self.mask, random))
+        remembered.unwrap_or_else(|| any_value(self.mask, random))
     }
 
     fn feedback(&mut self, now: Time, entropy: u16, outcome: Outcome) {
         self.thaw(now);
         match outcome {
             Outcome::Good => self.good.put(entropy),
-            Outcome::Timeout => _ = self.frozen_until.get_or_insert(now + self.freeze),
-            Outcome::Marked | Outcome::Trimmed | Outcome::TrimmedAtLastHop { .. } => {}
+            Outcome::Timeout if self.exploring == 0 => {
+                self.frozen_until.get_or_insert(now + self.freeze);
+            }
+            _ => {}
         }
     }
 

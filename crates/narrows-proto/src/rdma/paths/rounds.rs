@@ -1,6 +1,6 @@
 //! Every value once in a round, and penalties that make a choice skip values.
 
-use super::Outcome;
+use super::outcome::Outcome;
 use super::settings::Bitmap;
 use crate::split_mix::SplitMix;
 

@@ -202,3 +202,6 @@ impl List {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
