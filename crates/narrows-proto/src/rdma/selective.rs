@@ -104,11 +104,17 @@ impl Sender {
         self.lose_overtaken(params)
     }
 
-    /// The retransmission timer has expired: the first packet that is missing is lost, and what was sent that long ago.
+    /// The timeout of a packet that is under way counts from when it was sent. Returns when the first one expires, if that is later.
+    pub(super) fn first_timeout(&self, params: &Params, now: Time) -> Option<Time> {
+        let expires = self.board.oldest_in_flight()? + params.timeout();
+        (expires > now).then_some(expires)
+    }
+
+    /// The retransmission timer has expired: what was sent that long ago is lost.
     pub(super) fn lose_late(&mut self, params: &Params, now: Time) {
         let noticed = self.board.noticed();
         let before = now.as_ps().saturating_sub(params.timeout().as_ps());
-        self.board.lose_after_timeout(Time::from_ps(before));
+        self.board.lose_sent_by(Time::from_ps(before));
         if let Some(spread) = &mut self.spread {
             for lost in self.board.lost_after(noticed) {
                 spread.on_timeout(now, lost.first / self.mtu.get());

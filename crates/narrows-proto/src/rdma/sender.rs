@@ -28,7 +28,7 @@ use crate::units::{Bytes, Span, Time};
 /// NAK, go-back-N           what is outstanding is lost; retransmitted from the gap on
 /// NAK, selective repeat    what was sent once and lies before the packet named is lost
 /// any order                see [`Recovery::AnyOrder`]
-/// no progress for the RTO  what is outstanding is lost; in any order the first packet, and what was sent an RTO ago
+/// no progress for the RTO  what is outstanding is lost; in any order what was sent an RTO ago
 /// ```
 /// Differs from Mittal et al. (IRN): after a timeout everything that is missing is retransmitted and not the first packet
 /// alone, so that a lost tail costs one timeout.
@@ -448,7 +448,11 @@ impl Sender {
             if let Some(credits) = &mut self.credits {
                 credits.on_timeout();
             }
-            if self.board.inflight() > Bytes::ZERO {
+            if params.recovery == Recovery::AnyOrder
+                && let Some(later) = self.first_timeout(params, now)
+            {
+                self.rto_at = later;
+            } else if self.board.inflight() > Bytes::ZERO {
                 self.on_timeout(params, now);
             } else {
                 // What was lost is not retransmitted yet.

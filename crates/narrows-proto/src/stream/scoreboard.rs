@@ -225,6 +225,22 @@ impl Scoreboard {
         }
     }
 
+    /// When the packet under way was sent that has been so for longest.
+    pub(crate) fn oldest_in_flight(&self) -> Option<Time> {
+        let in_flight = self.segments.iter().filter(|sent| sent.state == State::InFlight);
+        in_flight.map(|sent| sent.sent_at).min()
+    }
+
+    /// Marks everything that was sent at or before `before` as lost.
+    pub(crate) fn lose_sent_by(&mut self, before: Time) {
+        for number in self.front..self.front + self.segments.len() as u64 {
+            let sent = &self.segments[(number - self.front) as usize];
+            if sent.state == State::InFlight && sent.sent_at <= before {
+                self.lose(number);
+            }
+        }
+    }
+
     /// Marks everything that ends at or below `end` and was sent only once as lost: something sent after it has arrived.
     /// Returns how much that is. Each segment is looked at once.
     pub(crate) fn lose_below(&mut self, end: u64) -> Bytes {

@@ -32,3 +32,4 @@ mod support;
 mod telemetry;
 mod themis;
 mod threads;
+mod ultra_ethernet;

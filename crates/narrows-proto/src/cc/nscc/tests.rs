@@ -222,6 +222,8 @@ fn quick_adapt_sets_the_window_to_what_arrived_once_a_packet_was_trimmed() {
 #[test]
 fn a_trimmed_packet_ends_a_period_itself() {
     let mut nscc = before_the_end_of_a_period();
+    trim(&mut nscc, 21_000, false);
+    assert!(nscc.0.cwnd > 200_000.0);
     trim(&mut nscc, 21_001, false);
     assert_eq!(nscc.0.cwnd, 5.0 * 4_096.0);
 }

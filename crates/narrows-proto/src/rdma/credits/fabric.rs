@@ -164,6 +164,16 @@ mod tests {
     }
 
     #[test]
+    fn an_interval_without_marks_that_lowers_the_rate_begins_no_row() {
+        let mut fabric = fixture();
+        (0..2).for_each(|_| _ = fabric.interval([0, 10, 0, 0]));
+        // g falls from 0.75 to 0.375, still above 0.3, and to 0.1875.
+        let lowered = fabric.interval([10, 0, 0, 0]);
+        assert_near(fabric.interval([10, 0, 0, 0]), lowered + 0.01);
+        assert_near(fabric.interval([10, 0, 0, 0]), lowered + 0.03);
+    }
+
+    #[test]
     fn the_rate_has_bounds() {
         let mut fabric = fixture();
         assert_eq!(fabric.interval([10, 0, 0, 0]), 1.0);

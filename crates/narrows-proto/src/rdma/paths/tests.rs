@@ -143,6 +143,13 @@ fn a_choice_takes_a_penalty_from_the_first_value_alone_that_it_skips() {
 }
 
 #[test]
+fn a_choice_skips_as_many_values_as_have_a_penalty() {
+    let (mut choice, order) = round_of_four();
+    order[..3].iter().for_each(|value| choice.feedback(START, *value, Outcome::Trimmed));
+    assert_eq!(choice.next(START), order[3]);
+}
+
+#[test]
 fn where_every_value_has_a_penalty_one_is_chosen_all_the_same() {
     let (mut choice, order) = round_of_four();
     order.iter().for_each(|value| choice.feedback(START, *value, Outcome::Timeout));
