@@ -13,6 +13,7 @@
 //!
 //! Left out: READ and atomics (a message is a WRITE from sender to receiver), packet numbers (bytes are counted).
 
+mod any_order;
 pub mod credits;
 mod params;
 pub mod paths;
@@ -21,6 +22,7 @@ mod requests;
 mod selective;
 mod sender;
 mod spread;
+mod timeout;
 mod wire;
 
 #[cfg(test)]

@@ -243,15 +243,7 @@ impl Params {
         let with_telemetry = ack_size.saturating_add(telemetry_size);
         let expected = "at most 65 535 B together with ack_size";
         ranges.unless(with_telemetry <= largest, "telemetry_size", telemetry_size, expected)?;
-        let Reordering { windows, packets } = self.reordering;
-        ranges.unless((0.0..=100.0).contains(&windows), "reordering.windows", windows, "0 to 100")?;
-        let in_range = (1..=1_000_000).contains(&packets);
-        ranges.unless(in_range, "reordering.packets", packets, "1 to 1 000 000 packets")?;
-        if let Some(paths) = &self.paths {
-            paths.check(ranges)?;
-            let expected = "\"any_order\" with paths";
-            ranges.unless(self.recovery == Recovery::AnyOrder, "recovery", self.recovery.name(), expected)?;
-        }
+        self.check_order(ranges)?;
         let every = self.ack_every;
         ranges.unless((1..=1_000).contains(&every), "ack_every", every, "1 to 1 000 packets")?;
         let in_range = (Span::from_ns(100)..=Span::from_secs(86_400)).contains(&rto);
@@ -283,5 +275,19 @@ impl Params {
         ranges.unless(priority <= 7, "cnp_priority", priority, "0 to 7")?;
         let priority = self.ack_priority.unwrap_or(0);
         ranges.unless(priority <= 7, "ack_priority", priority, "0 to 7")
+    }
+
+    /// Settings for packets out of order.
+    fn check_order(&self, ranges: &mut Ranges) -> Result<(), OutOfRange> {
+        let Reordering { windows, packets } = self.reordering;
+        ranges.unless((0.0..=100.0).contains(&windows), "reordering.windows", windows, "0 to 100")?;
+        let in_range = (1..=1_000_000).contains(&packets);
+        ranges.unless(in_range, "reordering.packets", packets, "1 to 1 000 000 packets")?;
+        if let Some(paths) = &self.paths {
+            paths.check(ranges)?;
+            let expected = "\"any_order\" with paths";
+            ranges.unless(self.recovery == Recovery::AnyOrder, "recovery", self.recovery.name(), expected)?;
+        }
+        Ok(())
     }
 }

@@ -7,7 +7,7 @@ use crate::stream::{Poll, Segment};
 use crate::units::{Bytes, Time};
 
 impl Sender {
-    /// What it does without credit: it may send a request alone.
+    /// Its next action without credit: maybe a request alone.
     #[cold]
     pub(super) fn next_without_credit(&self, params: &Params, now: Time) -> Next {
         let Some(credits) = &self.credits else { return Next::Nothing };

@@ -51,19 +51,19 @@ pub struct Sender {
     /// Its choice of paths, if it makes one.
     pub(super) spread: Option<Box<Spread>>,
     /// When the retransmission timer expires; never while nothing is outstanding.
-    rto_at: Time,
+    pub(super) rto_at: Time,
     /// Losses of data below belong to one that was noticed.
-    repair_until: Option<u64>,
+    pub(super) repair_until: Option<u64>,
     /// First missing byte at the last expiry of the retransmission timer.
-    timed_out_at: Option<u64>,
+    pub(super) timed_out_at: Option<u64>,
     /// Timeouts since there was progress.
-    timeouts_in_a_row: u8,
-    has_given_up: bool,
+    pub(super) timeouts_in_a_row: u8,
+    pub(super) has_given_up: bool,
     /// Packets sent since the last that requested an acknowledgement.
-    since_request: u64,
+    pub(super) since_request: u64,
     /// The window stopped the sender in this round, and in the one before.
     limited: [bool; 2],
-    stats: Stats,
+    pub(super) stats: Stats,
 }
 
 /// Next action of a sender, before it takes it.
@@ -333,10 +333,6 @@ impl Sender {
         self.limit = self.cc.limit();
     }
 
-    pub(super) fn restart_timeout(&mut self, params: &Params, now: Time) {
-        self.rto_at = now + params.timeout();
-    }
-
     /// An acknowledgement arrived.
     pub fn on_ack(&mut self, params: &Params, now: Time, frame: &AckFrame) {
         if let Some(credits) = &mut self.credits {
@@ -370,6 +366,19 @@ impl Sender {
         if let Some(sent_at) = tally.oldest_once {
             self.rtt.add(now.saturating_since(sent_at));
         }
+        self.notice(now, frame, lost, size_before);
+        if let Some(newest) = tally.newest {
+            self.digest(now, frame, &tally, &newest, inflight_before);
+        }
+        self.limit = self.cc.limit();
+        // With credits the timer also waits for a grant.
+        if self.board.is_empty() && (self.credits.is_none() || self.is_complete()) {
+            self.rto_at = Time::NEVER;
+        }
+    }
+
+    /// Notifies the controller of losses and marks, once for each repair.
+    fn notice(&mut self, now: Time, frame: &AckFrame, lost: Bytes, size_before: Bytes) {
         if self.repair_until.is_some_and(|until| self.board.una() >= until) {
             self.repair_until = None;
         }
@@ -382,14 +391,6 @@ impl Sender {
             self.stats.marked += self.mtu;
             self.repair_until = Some(self.board.next());
             self.cc.on_congestion(now, Congestion::Mark { flight_size: size_before });
-        }
-        if let Some(newest) = tally.newest {
-            self.digest(now, frame, &tally, &newest, inflight_before);
-        }
-        self.limit = self.cc.limit();
-        // With credits the timer also waits for a grant.
-        if self.board.is_empty() && (self.credits.is_none() || self.is_complete()) {
-            self.rto_at = Time::NEVER;
         }
     }
 
@@ -438,54 +439,8 @@ impl Sender {
         self.limit = self.cc.limit();
     }
 
-    /// A timer expired. Does nothing before [`next_timer`](Sender::next_timer).
-    pub fn on_timer(&mut self, params: &Params, now: Time) {
-        if self.cc.next_timer() <= now {
-            self.cc.on_signal(now, &Signal::Timer);
-            self.limit = self.cc.limit();
-        }
-        if self.rto_at <= now {
-            if let Some(credits) = &mut self.credits {
-                credits.on_timeout();
-            }
-            if params.recovery == Recovery::AnyOrder
-                && let Some(later) = self.first_timeout(params, now)
-            {
-                self.rto_at = later;
-            } else if self.board.inflight() > Bytes::ZERO {
-                self.on_timeout(params, now);
-            } else {
-                // What was lost is not retransmitted yet.
-                self.restart_timeout(params, now);
-            }
-        }
-    }
-
-    fn on_timeout(&mut self, params: &Params, now: Time) {
-        self.stats.timeouts += 1;
-        if params.retry_count == Some(self.timeouts_in_a_row) {
-            self.has_given_up = true;
-            self.rto_at = Time::NEVER;
-            return;
-        }
-        self.timeouts_in_a_row = self.timeouts_in_a_row.saturating_add(1);
-        let flight_size = self.flight_size();
-        let repeated = self.timed_out_at == Some(self.board.una());
-        self.timed_out_at = Some(self.board.una());
-        match params.recovery {
-            Recovery::AnyOrder => self.lose_late(params, now),
-            Recovery::GoBackN | Recovery::SelectiveRepeat => drop(self.board.lose_all()),
-        }
-        self.repair_until = Some(self.board.next());
-        // The answer to the first packet reports soonest what is missing.
-        self.since_request = params.ack_every;
-        self.cc.on_congestion(now, Congestion::Timeout { flight_size, repeated });
-        self.limit = self.cc.limit();
-        self.restart_timeout(params, now);
-    }
-
     /// Payload sent and not acknowledged cumulatively.
-    fn flight_size(&self) -> Bytes {
+    pub(super) fn flight_size(&self) -> Bytes {
         Bytes::new(self.board.next() - self.board.una())
     }
 }

@@ -8,7 +8,7 @@ use narrows_proto::units::{BitRate, Bytes, Span, Time};
 
 use super::Host;
 use super::agenda::{Agenda, Wake};
-use super::credits::Grants;
+use super::grants::Grants;
 use super::new_flow::NewFlow;
 use super::nic::Nic;
 use super::packets::{

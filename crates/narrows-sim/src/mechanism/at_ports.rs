@@ -162,8 +162,8 @@ pub(crate) trait AtPorts: Sized {
         None
     }
 
-    /// What is to wait in place of a packet, from the beginning: another queue may take it. The packet memory is asked whether it has `no_room`.
-    /// The first answer counts.
+    /// The packet that is to wait in place of another; it may join another queue. The packet memory is asked whether it has `no_room`. The first
+    /// answer counts.
     #[inline]
     fn replace(&mut self, refused: &Refused, no_room: impl FnOnce() -> bool) -> Option<Packet> {
         None

@@ -3,10 +3,9 @@
 mod carried;
 mod codepoint;
 mod control;
+mod spread;
+mod tag;
 
-use std::num::NonZeroU16;
-
-use narrows_proto::cnm::CpId;
 use narrows_proto::units::{Bytes, Time};
 
 use crate::ids::{FlowId, HostId};
@@ -394,38 +393,6 @@ impl Packet {
         [self.place as u64, (self.place >> 64) as u64, self.header as u64, self.high()]
     }
 
-    /// The same packet without payload: of this size, in this priority. What its slots say stays.
-    #[inline]
-    pub(crate) fn trimmed(self, size: u16, priority: u8, at_last_hop: bool) -> Self {
-        const REPLACED: u64 = 0xffff | 0xf << KIND | 7 << PRIORITY | (AT_LAST_HOP as u64) << FLAGS;
-        let flag = if at_last_hop { AT_LAST_HOP } else { 0 };
-        let high = self.high() & !REPLACED
-            | u64::from(size)
-            | Kind::Trimmed.bits()
-            | u64::from(priority) << PRIORITY
-            | u64::from(flag) << FLAGS;
-        Self { header: pair(self.header as u64, high), ..self }
-    }
-
-    /// Its entropy, if it has some.
-    #[inline(always)]
-    pub(crate) fn entropy(self) -> u16 {
-        if self.has_marks(SPREAD) { (self.high() >> TAG) as u16 } else { 0 }
-    }
-
-    /// The same packet with these bits where others have a tag, of which it has none.
-    #[inline(always)]
-    pub(crate) fn with_tag_bits(self, bits: u16) -> Self {
-        Self { header: pair(self.header as u64, self.high() | u64::from(bits) << TAG), ..self }
-    }
-
-    /// The same packet with entropy.
-    #[inline(always)]
-    pub(crate) fn with_entropy(self, entropy: u16) -> Self {
-        let high = self.high() & !(0xffff << TAG) | u64::from(entropy) << TAG;
-        Self { header: pair(self.header as u64 | SPREAD, high), ..self }
-    }
-
     /// An acknowledgment: the window that it announces, zero for none. It stands where other packets have a tag.
     #[inline(always)]
     pub(crate) fn window(self) -> u16 {
@@ -436,27 +403,6 @@ impl Packet {
     #[inline(always)]
     pub(crate) fn announcing(self, window: u16) -> Self {
         Self { header: pair(self.header as u64, self.high() | u64::from(window) << TAG), ..self }
-    }
-
-    /// The congestion point that limits its flow, if one does (the rate-limited tag of BCN).
-    #[inline(always)]
-    pub(crate) fn tag(self) -> Option<CpId> {
-        NonZeroU16::new((self.high() >> TAG) as u16).map(CpId)
-    }
-
-    /// The same packet on its way from a limiter: with a tag of `size` bytes that may name a congestion point.
-    #[inline(always)]
-    pub(crate) fn tagged(self, tag: Option<CpId>, size: u16) -> Self {
-        let tag = tag.map_or(0, |tag| u64::from(tag.0.get()));
-        let high = self.high() & !(0xffff << TAG) | tag << TAG | LIMITED;
-        Self { header: pair(self.header as u64, high + u64::from(size)), ..self }
-    }
-
-    /// The packet as it was before a limiter gave it a tag of `size` bytes.
-    #[inline(always)]
-    pub(crate) fn untagged(self, size: u16) -> Self {
-        let high = self.high() & !(0xffff << TAG) & !LIMITED;
-        Self { header: pair(self.header as u64, high - u64::from(size)), ..self }
     }
 }
 
@@ -474,6 +420,10 @@ const fn pair(low: u64, high: u64) -> u128 {
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroU16;
+
+    use narrows_proto::cnm::CpId;
+
     use super::*;
 
     pub(super) fn fields() -> Fields {
@@ -500,28 +450,6 @@ mod tests {
             assert_eq!(packet.is_cnm(), control == Control::Cnm);
         }
         assert_eq!(Packet::new(fields()).control(), None);
-    }
-
-    #[test]
-    fn a_trimmed_packet_keeps_all_but_its_payload() {
-        let packet = Packet::new(Fields {
-            seq: 7,
-            size: 4_178,
-            kind: Kind::Data,
-            priority: 1,
-            flags: ECT | CE | TELEMETRY | AGAIN,
-            trailers: 2,
-            ..fields()
-        });
-        let packet = packet.with_marks(TRIMMABLE).with_entropy(61_234);
-        for at_last_hop in [false, true] {
-            let trimmed = packet.trimmed(84, 6, at_last_hop);
-            assert_eq!((trimmed.kind(), trimmed.size(), trimmed.priority()), (Kind::Trimmed, 84, 6));
-            assert_eq!((trimmed.seq(), trimmed.trailers(), trimmed.entropy()), (7, 2, 61_234));
-            assert!(trimmed.is_marked() && trimmed.is(AGAIN));
-            assert_eq!(trimmed.is(AT_LAST_HOP), at_last_hop);
-        }
-        assert_eq!((packet.entropy(), Packet::new(fields()).entropy()), (61_234, 0));
     }
 
     #[test]

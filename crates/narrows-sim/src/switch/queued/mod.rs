@@ -31,7 +31,7 @@ use super::common::{Arriving, Common};
 use super::queue::{Origin, QueuedPort};
 use crate::link::Egress;
 use crate::mechanism::SIDE_CLASS;
-use crate::mechanism::at_ports::{Joining, Refused};
+use crate::mechanism::at_ports::Joining;
 use crate::mechanism::at_queues::Place;
 use crate::mechanism::marking::{Leaving, Verdict};
 use crate::observe::Observer;
@@ -296,31 +296,6 @@ impl QueuedPorts {
             Some(mechanisms) => {
                 let queue = mechanisms.at_ports.queue_of(number, packet);
                 (queue, is_busy || mechanisms.open(port, number, now) & 1 << queue == 0)
-            }
-        }
-    }
-
-    /// A packet that has to wait in this queue, or what a mechanism has put in its place, with its queue.
-    #[inline(always)]
-    fn replace<'a>(
-        &mut self,
-        now: Time,
-        number: usize,
-        parcel: Parcel<'a>,
-        queue: usize,
-        needs_memory: bool,
-        common: &Common,
-    ) -> (Parcel<'a>, usize, bool) {
-        let Some(mechanisms) = self.mechanisms.as_deref_mut() else { return (parcel, queue, true) };
-        let refused =
-            Refused { port: number, packet: parcel.packet, backlog: self.ports[number].backlog(queue) };
-        let size = u64::from(parcel.packet.size());
-        let no_room = || needs_memory && common.memory.admit(refused.backlog, size).is_err();
-        match mechanisms.at_ports.replace(&refused, no_room) {
-            None => (parcel, queue, true),
-            Some(packet) => {
-                let (queue, waits) = self.queue_of::<true>(now, number, packet);
-                (parcel.with(packet), queue, waits)
             }
         }
     }

@@ -1,6 +1,9 @@
-//! Packets that give way to others where there is no room.
+//! Where there is no room: packets that give way to others, and others in their place.
 
 use super::QueuedPorts;
+use narrows_proto::units::Time;
+
+use crate::mechanism::at_ports::Refused;
 use crate::mechanism::at_queues::Place;
 use crate::mechanism::registry::QueueMechanisms;
 use crate::observe::Observer;
@@ -11,6 +14,31 @@ use crate::switch::queue::Origin;
 use crate::world::World;
 
 impl QueuedPorts {
+    /// A packet that has to wait in this queue, or what a mechanism has put in its place, with its queue.
+    #[inline(always)]
+    pub(super) fn replace<'a>(
+        &mut self,
+        now: Time,
+        number: usize,
+        parcel: Parcel<'a>,
+        queue: usize,
+        needs_memory: bool,
+        common: &Common,
+    ) -> (Parcel<'a>, usize, bool) {
+        let Some(mechanisms) = self.mechanisms.as_deref_mut() else { return (parcel, queue, true) };
+        let refused =
+            Refused { port: number, packet: parcel.packet, backlog: self.ports[number].backlog(queue) };
+        let size = u64::from(parcel.packet.size());
+        let no_room = || needs_memory && common.memory.admit(refused.backlog, size).is_err();
+        match mechanisms.at_ports.replace(&refused, no_room) {
+            None => (parcel, queue, true),
+            Some(packet) => {
+                let (queue, waits) = self.queue_of::<true>(now, number, packet);
+                (parcel.with(packet), queue, waits)
+            }
+        }
+    }
+
     /// Where there is no room for a packet of this size, others give way, if a mechanism that keeps them says so.
     #[inline]
     pub(super) fn make_room<O: Observer>(
