@@ -41,6 +41,7 @@ templates! {
     "isolation"
     "racks"
     "rdma"
+    "ultra-ethernet"
     "gemini"
     "rpc"
     "training"

@@ -47,18 +47,19 @@ impl Mechanism for Home {
         }
     }
 
-    /// Warns of flows to which nothing or not everything is reported, and of a base round-trip time that is too short.
+    /// Warns of flows to which nothing or not everything is reported, and of a base round-trip time in settings that is too short.
     fn warn(&self, &Layout { network, paths, traffic, .. }: &Layout<'_>, checker: &mut Checker<'_>) {
         for (number, group) in traffic.groups.iter().enumerate() {
             let Transport::Rdma { params, cc } = &group.transport else { continue };
-            if !cc.reads_telemetry() {
+            let (reads, assumed) = (cc.reads_telemetry(), assumed(cc));
+            if !reads && assumed.is_none() {
                 continue;
             }
             let wrapped = if group.near_source.is_some() { ".annulus.end_to_end" } else { "" };
             let path = format!("traffic.{number}.cc{wrapped}.{}", cc.name());
             let packet = group.transport.packet_size(group.transport.full_payload());
             let ways = Ways::new(network, paths, traffic, number, packet, params.under(cc).ack_size);
-            if let Some((from, to)) = ways.deaf {
+            if let Some((from, to)) = ways.deaf.filter(|_| reads) {
                 let [from, to] = [from, to].map(|host| network.topology.host_name(host));
                 let name = &group.name;
                 let message = format!(
@@ -67,7 +68,7 @@ impl Mechanism for Home {
                 let help = "set telemetry = true in tables of [switches]; without it these flows keep the rate of their links";
                 checker.error(&path, Diagnostic::warning(Code::NoTelemetry, message).help(help));
             }
-            if ways.most_hops > MOST_HOPS {
+            if reads && ways.most_hops > MOST_HOPS {
                 let message = format!(
                     "traffic \"{}\" crosses up to {} switches with telemetry, but a packet has room for {MOST_HOPS} records",
                     group.name, ways.most_hops
@@ -75,26 +76,42 @@ impl Mechanism for Home {
                 let help = "the last of them are not reported";
                 checker.error(&path, Diagnostic::warning(Code::NoTelemetry, message).help(help));
             }
-            let base_rtt = match cc {
-                Config::Hpcc(settings) => Some(settings.base_rtt),
-                Config::Powertcp(settings) => Some(settings.base_rtt),
-                _ => None,
-            };
-            if let Some(base_rtt) = base_rtt
-                && base_rtt < ways.longest
+            if let Some(Assumed { setting, rtt, otherwise }) = assumed
+                && rtt < ways.longest
             {
                 let message = format!(
-                    "{cc} takes base_rtt = {base_rtt}, but an empty round trip of traffic \"{}\" takes up to {}",
+                    "{cc} takes {setting} = {rtt}, but an empty round trip of traffic \"{}\" takes up to {}",
                     group.name, ways.longest
                 );
-                let help = "a window of that time does not fill the path: set base_rtt to the longest";
+                let help = format!("{otherwise}: set {setting} to the longest");
                 checker.error(
-                    &format!("{path}.base_rtt"),
+                    &format!("{path}.{setting}"),
                     Diagnostic::warning(Code::Assumption, message).help(help),
                 );
             }
         }
     }
+}
+
+/// The base round-trip time that a control takes from its settings, and what follows if it is longer.
+struct Assumed {
+    setting: &'static str,
+    rtt: Span,
+    otherwise: &'static str,
+}
+
+fn assumed(cc: &Config) -> Option<Assumed> {
+    const SHORT: &str = "a window of that time does not fill the path";
+    let (setting, rtt, otherwise) = match cc {
+        Config::Hpcc(settings) => ("base_rtt", settings.base_rtt, SHORT),
+        Config::Powertcp(settings) => ("base_rtt", settings.base_rtt, SHORT),
+        Config::Nscc(settings) => {
+            ("rtt", settings.base_rtt.unwrap_or(settings.rtt), "it takes the rest for queueing")
+        }
+        Config::Rccc(credits) => ("rtt", credits.rtt, "credit of that time does not fill the path"),
+        _ => return None,
+    };
+    Some(Assumed { setting, rtt, otherwise })
 }
 
 /// Paths of the flows of a group: telemetry and round trips.

@@ -120,7 +120,7 @@ fn takes_waits_for_delay(cc: &Config) -> bool {
 fn warn_of_rare_acks(path: &str, name: &str, params: &rdma::Params, cc: &Config, checker: &mut Checker<'_>) {
     let every = params.ack_every;
     if every > 1
-        && (!cc.needs_rdma() || matches!(cc, Config::Hpcc(_) | Config::Powertcp(_)))
+        && (!cc.needs_rdma() || cc.wants_every_ack() || matches!(cc, Config::Hpcc(_) | Config::Powertcp(_)))
         && !matches!(cc, Config::Fixed(_))
     {
         let message = format!(
