@@ -53,13 +53,10 @@ impl Mechanism for Home {
 
 /// Warns of lossless priorities that no packet has.
 fn warn_of_idle_classes(scenario: &Scenario, checker: &mut Checker<'_>) {
-    let of_group =
-        |group: &Traffic| [Some(group.priority), group.rdma.as_ref().and_then(|rdma| rdma.cnp_priority)];
     let used: BTreeSet<u8> = scenario
         .traffic
         .iter()
-        .flat_map(of_group)
-        .flatten()
+        .flat_map(Traffic::priorities)
         .chain(super::all().flat_map(|mechanism| mechanism.priorities(scenario)))
         .collect();
     for (class, switch) in &scenario.switches {

@@ -68,7 +68,7 @@ pub use trace::{TraceFlows, parse_trace};
 use crate::diagnostic::{Checked, Code, Diagnostic};
 use crate::document::Document;
 use crate::mechanism::{self, Layout};
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, Traffic};
 
 impl Plan {
     /// Checks the scenario of a document and lays everything out.
@@ -258,10 +258,9 @@ impl Plan {
 
 /// Number of priorities that packets have.
 fn priorities(scenario: &Scenario) -> usize {
-    let cnps = scenario.traffic.iter().filter_map(|group| group.rdma.as_ref()?.cnp_priority);
     let messages = mechanism::all().flat_map(|mechanism| mechanism.priorities(scenario));
-    let groups = scenario.traffic.iter().map(|group| group.priority);
-    groups.chain(cnps).chain(messages).collect::<BTreeSet<u8>>().len()
+    let groups = scenario.traffic.iter().flat_map(Traffic::priorities);
+    groups.chain(messages).collect::<BTreeSet<u8>>().len()
 }
 
 fn check_something_is_sent(traffic: &narrows_sim::traffic::Traffic, checker: &mut Checker<'_>) {

@@ -18,6 +18,7 @@ impl Scenario {
         for group in &mut self.traffic {
             if let Some(rdma) = &mut group.rdma {
                 rdma.cnp_priority.get_or_insert(group.priority);
+                rdma.ack_priority.get_or_insert(group.priority);
             }
             if matches!(group.pattern, Pattern::OnOff(_)) {
                 group.datagram.get_or_insert_default();

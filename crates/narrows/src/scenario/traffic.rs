@@ -35,6 +35,14 @@ pub struct Traffic {
     pub until: Option<Span>,
 }
 
+impl Traffic {
+    /// Priorities that its packets have.
+    pub(crate) fn priorities(&self) -> impl Iterator<Item = u8> {
+        let of_rdma = self.rdma.iter().flat_map(|rdma| [rdma.cnp_priority, rdma.ack_priority]).flatten();
+        std::iter::once(self.priority).chain(of_rdma)
+    }
+}
+
 /// Who sends how much to whom, and when.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

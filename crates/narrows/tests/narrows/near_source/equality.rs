@@ -9,6 +9,8 @@ fn controls() -> Vec<(String, &'static str)> {
     let transport = |config: &Config| if config.needs_rdma() { "rdma = {}" } else { "" };
     // A subflow of RackCC hears what its host knows when its turn comes, and with a loop its turns are others.
     let alone = |config: &Config| config.name() != "fixed" && !config.needs_rack();
+    // Credits and loops do not go together, which is an error.
+    let alone = |config: &Config| alone(config) && config.credits().is_none();
     let all = Config::all().into_iter().filter(alone);
     all.map(|config| (format!("{} = {{}}", config.name()), transport(&config))).collect()
 }
