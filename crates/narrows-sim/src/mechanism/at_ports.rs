@@ -162,6 +162,9 @@ pub(crate) trait AtPorts: Sized {
         None
     }
 
+    /// It may put packets in the place of others: only then [`replace`](Self::replace) is asked.
+    const REPLACES: bool = false;
+
     /// The packet that is to wait in place of another; it may join another queue. The packet memory is asked whether it has `no_room`. The first
     /// answer counts.
     #[inline]

@@ -267,7 +267,13 @@ impl PortMechanisms {
         packet.priority().into()
     }
 
-    /// The memory is asked once at most.
+    /// Some may put packets in the place of others.
+    pub(crate) fn replaces(&self) -> bool {
+        let mut replaces = false;
+        each_at_ports!(ref self, mechanism => replaces |= replaces_of(mechanism));
+        replaces
+    }
+
     #[inline]
     pub(crate) fn replace(&mut self, refused: &Refused, no_room: impl Fn() -> bool) -> Option<Packet> {
         each_at_ports!(self, mechanism => if let Some(packet) = mechanism.replace(refused, &no_room) { return Some(packet) });
@@ -371,6 +377,10 @@ impl QueueMechanisms {
 
 fn cause_of<M: AtQueues>(_: &M) -> DropCause {
     M::CAUSE
+}
+
+fn replaces_of<M: AtPorts>(_: &M) -> bool {
+    M::REPLACES
 }
 
 fn restrains_of<M: AtHost>(_: &M) -> bool {

@@ -110,6 +110,8 @@ impl AtPorts for Trimmer {
         })
     }
 
+    const REPLACES: bool = true;
+
     #[inline]
     fn replace(&mut self, refused: &Refused, no_room: impl FnOnce() -> bool) -> Option<Packet> {
         let &Refused { port, packet, backlog } = refused;

@@ -91,6 +91,7 @@ impl SignalParts<'_> {
             neighbors,
             points: CongestionPoints::new(&config.congestion_point, ports, first_point, reach, random),
             flow_control,
+            replaces: at_ports.replaces(),
             at_ports,
             listed,
             queues: QueueMechanisms::boxed(&site),

@@ -33,6 +33,8 @@ pub(in crate::switch) struct Mechanisms {
     pub(in crate::switch) at_ports: PortMechanisms,
     /// There are some of these.
     pub(in crate::switch) listed: bool,
+    /// One of them may put packets in the place of others.
+    pub(in crate::switch) replaces: bool,
     /// The one that keeps what waits, if one does.
     pub(in crate::switch) queues: Option<Box<QueueMechanisms>>,
     /// By port, if the switch writes telemetry.

@@ -98,6 +98,9 @@ impl QueuedPorts {
         }
         match &self.mechanisms {
             None => self.join_alone(now, number, parcel, common, world),
+            Some(mechanisms) if mechanisms.replaces => {
+                return self.join_replaced(now, number, parcel, from, common, world);
+            }
             Some(mechanisms) if mechanisms.neighbors => {
                 return self.join_with_mechanisms::<true, O>(now, number, parcel, from, common, world);
             }
@@ -247,16 +250,14 @@ impl QueuedPorts {
         };
         let parcel = parcel.with(packet);
         let mechanisms = self.mechanisms.as_deref()?;
-        let (queue, waits) = self.queue_of::<NEIGHBORS>(now, number, parcel.packet);
-        // Flow control by class admits packets itself.
-        let admits = NEIGHBORS && mechanisms.flow_control.admits();
-        let (parcel, queue, waits) = match NEIGHBORS && waits {
-            true => self.replace(now, number, parcel, queue, !admits, common),
-            false => (parcel, queue, waits),
-        };
         let priority = usize::from(parcel.packet.priority());
-        let needs_memory = waits && !admits;
-        if needs_memory && self.mechanisms.as_deref()?.queues.is_some() {
+        let queue = if NEIGHBORS { mechanisms.at_ports.queue_of(number, parcel.packet) } else { priority };
+        let port = &self.ports[number];
+        let waits =
+            port.busy_until > now || NEIGHBORS && mechanisms.open(port, number, now) & 1 << queue == 0;
+        // Flow control by class admits packets itself.
+        let needs_memory = waits && !(NEIGHBORS && mechanisms.flow_control.admits());
+        if needs_memory && mechanisms.queues.is_some() {
             let size = parcel.packet.size().into();
             self.make_room(Place { now, port: number, queue }, size, common, world);
         }
@@ -284,20 +285,6 @@ impl QueuedPorts {
             }
         }
         Some(Taken { parcel, class, queue, backlog, waits, notifies })
-    }
-
-    /// The queue that a packet joins, and whether it has to wait there.
-    #[inline(always)]
-    fn queue_of<const NEIGHBORS: bool>(&self, now: Time, number: usize, packet: Packet) -> (usize, bool) {
-        let port = &self.ports[number];
-        let is_busy = port.busy_until > now;
-        match self.mechanisms.as_deref().filter(|_| NEIGHBORS) {
-            None => (packet.priority().into(), is_busy),
-            Some(mechanisms) => {
-                let queue = mechanisms.at_ports.queue_of(number, packet);
-                (queue, is_busy || mechanisms.open(port, number, now) & 1 << queue == 0)
-            }
-        }
     }
 
     /// A packet comes to the policer in front of a line, if that has one. None if it has been dropped.

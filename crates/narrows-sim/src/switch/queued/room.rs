@@ -1,6 +1,6 @@
 //! Where there is no room: packets that give way to others, and others in their place.
 
-use super::QueuedPorts;
+use super::{Mechanisms, QueuedPorts};
 use narrows_proto::units::Time;
 
 use crate::mechanism::at_ports::Refused;
@@ -10,33 +10,24 @@ use crate::observe::Observer;
 use crate::packet::{NO_TRAILERS, Parcel};
 use crate::record::DropCause;
 use crate::switch::common::Common;
-use crate::switch::queue::Origin;
+use crate::switch::queue::{Origin, QueuedPort};
 use crate::world::World;
 
 impl QueuedPorts {
-    /// A packet that has to wait in this queue, or what a mechanism has put in its place, with its queue.
-    #[inline(always)]
-    pub(super) fn replace<'a>(
+    /// A packet arrives, and a mechanism may put another in its place.
+    #[inline(never)]
+    pub(super) fn join_replaced<O: Observer>(
         &mut self,
         now: Time,
         number: usize,
-        parcel: Parcel<'a>,
-        queue: usize,
-        needs_memory: bool,
-        common: &Common,
-    ) -> (Parcel<'a>, usize, bool) {
-        let Some(mechanisms) = self.mechanisms.as_deref_mut() else { return (parcel, queue, true) };
-        let refused =
-            Refused { port: number, packet: parcel.packet, backlog: self.ports[number].backlog(queue) };
-        let size = u64::from(parcel.packet.size());
-        let no_room = || needs_memory && common.memory.admit(refused.backlog, size).is_err();
-        match mechanisms.at_ports.replace(&refused, no_room) {
-            None => (parcel, queue, true),
-            Some(packet) => {
-                let (queue, waits) = self.queue_of::<true>(now, number, packet);
-                (parcel.with(packet), queue, waits)
-            }
-        }
+        parcel: Parcel<'_>,
+        from: u32,
+        common: &mut Common,
+        world: &mut World<O>,
+    ) -> bool {
+        let Self { ports, mechanisms: Some(mechanisms), .. } = self else { return false };
+        let parcel = replaced(now, &ports[number], number, parcel, mechanisms, common);
+        self.join_with_mechanisms::<true, O>(now, number, parcel, from, common, world)
     }
 
     /// Where there is no room for a packet of this size, others give way, if a mechanism that keeps them says so.
@@ -81,5 +72,30 @@ impl QueuedPorts {
             common.drop(now, number, Parcel { packet, trailers: &slots }, cause, world);
             self.on_left(now, number, Origin::of(packet), size, common, world);
         }
+    }
+}
+
+/// The packet itself, or the one that a mechanism puts in its place because it would have to wait.
+fn replaced<'a>(
+    now: Time,
+    port: &QueuedPort,
+    number: usize,
+    parcel: Parcel<'a>,
+    mechanisms: &mut Mechanisms,
+    common: &Common,
+) -> Parcel<'a> {
+    let packet = parcel.packet;
+    let queue = mechanisms.at_ports.queue_of(number, packet);
+    let waits = port.busy_until > now || mechanisms.open(port, number, now) & 1 << queue == 0;
+    if !waits {
+        return parcel;
+    }
+    let refused = Refused { port: number, packet, backlog: port.backlog(queue) };
+    // Flow control by class admits packets itself.
+    let needs_memory = !mechanisms.flow_control.admits();
+    let no_room = || needs_memory && common.memory.admit(refused.backlog, packet.size().into()).is_err();
+    match mechanisms.at_ports.replace(&refused, no_room) {
+        None => parcel,
+        Some(packet) => parcel.with(packet),
     }
 }
