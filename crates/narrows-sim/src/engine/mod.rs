@@ -27,7 +27,7 @@ use narrows_proto::units::{Span, Time, WireTime};
 
 pub use self::execution::{Execution, OnProgress, Progress, Stop};
 pub use self::outcome::Outcome;
-pub use self::session::{Delivered, Delivery, External, Injected, ReceivedPacket, Session};
+pub use self::session::{Closed, Delivered, Delivery, External, Injected, ReceivedPacket, Session};
 use crate::ids::{FlowId, GroupId, HostId};
 use crate::network::Network;
 use crate::observe::{DiscardObserver, Observer, Recorders};

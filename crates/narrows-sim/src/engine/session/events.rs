@@ -1,0 +1,198 @@
+//! Stops at the very moments at which messages from outside arrive, or are known to have arrived, without cutting windows there.
+//!
+//! Nodes do not affect each other inside a window, and what arrives in a window is on its way when that begins. So it can be seen
+//! beforehand in which window, and when, a message may arrive. A window in which none may is run as a whole. In one in which some may, only
+//! the host where that is comes so far; all others follow when the window is over, or when somebody looks. Meanwhile messages can be
+//! injected anywhere: no host has come further than to now.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap};
+
+use narrows_proto::units::{Span, Time};
+
+use super::Session;
+use crate::ids::FlowId;
+use crate::observe::Observer;
+use crate::record::FlowRecord;
+use crate::world::Windows;
+
+/// Progress of flows from outside that somebody waits for.
+#[derive(Debug, Default)]
+pub(super) struct Events {
+    /// Sources are watched as well.
+    closings: bool,
+    /// No flow arrives or ends before its time here.
+    bounds: BinaryHeap<Reverse<(Time, FlowId, Milestone)>>,
+    /// Flows that have arrived, which their sources do not know.
+    unknown: BTreeSet<FlowId>,
+    /// Nodes have not come as far as to now.
+    lags: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Milestone {
+    Received,
+    Closed,
+}
+
+impl Events {
+    /// A flow starts at `start`.
+    pub(super) fn expect(&mut self, flow: FlowId, start: Time) {
+        self.bounds.push(Reverse((start, flow, Milestone::Received)));
+    }
+
+    /// All of a flow has arrived. The acknowledgment arrives in another window.
+    pub(super) fn on_received(&mut self, flow: FlowId, at: Time, windows: Windows) {
+        if self.closings {
+            self.unknown.insert(flow);
+            self.bounds.push(Reverse((windows.end(windows.of(at)), flow, Milestone::Closed)));
+        }
+    }
+
+    /// The source of a flow is done with it.
+    pub(super) fn on_closed(&mut self, flow: FlowId) {
+        self.unknown.remove(&flow);
+    }
+
+    /// All nodes come as far as to now.
+    pub(super) fn keep_up(&mut self) {
+        self.lags = false;
+    }
+
+    fn first(&self) -> Time {
+        self.bounds.peek().map_or(Time::NEVER, |entry| entry.0.0)
+    }
+}
+
+impl<O: Observer> Session<O> {
+    /// From now on [`advance_until_event`](Self::advance_until_event) can be called. With `closings` it stops as well when the source of
+    /// a flow is done with it.
+    ///
+    /// # Panics
+    /// If the session has several threads, or flows were injected before.
+    pub fn watch(&mut self, closings: bool) {
+        assert!(self.shards.len() == 1, "one thread is watched, not {}", self.shards.len());
+        assert!(self.expected.is_empty(), "{} flows are under way", self.expected.len());
+        self.events = Some(Box::new(Events { closings, ..Events::default() }));
+        let world = &mut self.shards[0].world;
+        world.log.noted_from = closings.then(|| FlowId::from(world.shared.flows.len()));
+    }
+
+    /// Goes on to the first moment at which a flow that was injected or started from outside has arrived, or its source is done with it if
+    /// that is watched, `at` at the latest. Returns whether there was one. Now is that moment: what happens then at other hosts, and what
+    /// would come later, has not happened, and more can be injected at that very moment. That a sender has given up may be noticed
+    /// somewhat later.
+    ///
+    /// # Panics
+    /// If the session is not [watched](Self::watch).
+    pub fn advance_until_event(&mut self, at: Time) -> bool {
+        let before = self.awaited;
+        let windows = self.windows();
+        while let Some(window) = self.next_window() {
+            let (end, first) = (windows.end(window), self.watched().first());
+            if first.min(end) > at {
+                break;
+            }
+            if first < end {
+                self.shards[0].reach(window);
+                self.look(first, end);
+                if self.awaited > before {
+                    self.now = self.now.max(first);
+                    self.watched().lags = true;
+                    return true;
+                }
+                continue;
+            }
+            self.shards[0].run_window(window, end);
+            self.now = self.now.max(end);
+            if !self.shards[0].world.log.closings.is_empty() {
+                self.collect();
+                return true;
+            }
+        }
+        self.now = self.now.max(at);
+        self.watched().lags = true;
+        false
+    }
+
+    /// The record of a flow whose source is done with it.
+    pub fn closed(&self, record: usize) -> &FlowRecord {
+        &self.shards[0].world.log.senders[record]
+    }
+
+    /// The record of a flow that is under way, as it is now.
+    pub fn record_of(&mut self, flow: FlowId) -> Option<FlowRecord> {
+        let from = self.shards[0].world.shared.flows[flow.index()].from;
+        let (shard, node) = self.place(from);
+        let (host, world) = self.shards[shard].host_mut(node);
+        host.record_of(flow, world)
+    }
+
+    /// Packets that have arrived at some node so far.
+    pub fn packet_hops(&self) -> u64 {
+        self.shards.iter().map(|shard| shard.world.hops).sum()
+    }
+
+    /// All nodes come as far as to now.
+    pub(super) fn catch_up(&mut self) {
+        if self.events.as_ref().is_some_and(|events| events.lags) {
+            self.advance_until(self.now);
+        }
+    }
+
+    /// Looks at what may happen at `first`, in the window that ends at `end`.
+    fn look(&mut self, first: Time, end: Time) {
+        while let Some(&Reverse((bound, flow, milestone))) = self.watched().bounds.peek() {
+            if bound > first {
+                break;
+            }
+            self.watched().bounds.pop();
+            if !self.is_awaited(flow, milestone) {
+                continue;
+            }
+            let mut next = self.bound(flow, milestone, end);
+            if next <= first {
+                let node = self.place(self.host_of(flow, milestone)).1;
+                let (host, world) = self.shards[0].host_mut(node);
+                host.advance(first + Span::from_ps(1), world);
+                self.collect();
+                if !self.is_awaited(flow, milestone) {
+                    continue;
+                }
+                next = self.bound(flow, milestone, end);
+                debug_assert!(next > first, "flow {} may end at {next} after {first}", flow.0);
+            }
+            self.watched().bounds.push(Reverse((next, flow, milestone)));
+        }
+    }
+
+    fn watched(&mut self) -> &mut Events {
+        self.events.as_mut().expect("the session is watched")
+    }
+
+    fn is_awaited(&mut self, flow: FlowId, milestone: Milestone) -> bool {
+        match milestone {
+            Milestone::Received => self.expected.contains(&flow),
+            Milestone::Closed => self.watched().unknown.contains(&flow),
+        }
+    }
+
+    /// Where a flow reaches a milestone.
+    fn host_of(&self, flow: FlowId, milestone: Milestone) -> crate::ids::HostId {
+        let spec = &self.shards[0].world.shared.flows[flow.index()];
+        match milestone {
+            Milestone::Received => spec.to,
+            Milestone::Closed => spec.from,
+        }
+    }
+
+    /// A flow does not reach a milestone before this; see [`Host::may_receive`](crate::host::Host).
+    fn bound(&mut self, flow: FlowId, milestone: Milestone, end: Time) -> Time {
+        let node = self.place(self.host_of(flow, milestone)).1;
+        let (host, world) = self.shards[0].host_mut(node);
+        match milestone {
+            Milestone::Received => host.may_receive(flow, end, world),
+            Milestone::Closed => host.may_close(flow, end, world),
+        }
+    }
+}
