@@ -75,7 +75,7 @@ mod world;
 
 pub use deadlock::circle_of;
 pub use engine::{
-    Closed, Delivered, Delivery, Execution, External, Injected, OnProgress, Outcome, Progress,
+    Closed, Delivered, Delivery, Execution, External, Injected, OnProgress, Outcome, PlainSession, Progress,
     ReceivedPacket, RecordedSession, Session, Simulation, Stop, is_link_rate, simulate,
 };
 pub use host::{Client, Codepoint};

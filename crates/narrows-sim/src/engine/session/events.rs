@@ -97,6 +97,7 @@ impl<O: Observer> Session<O> {
                 self.shards[0].reach(window);
                 self.look(first, end);
                 if self.awaited > before {
+                    self.deliveries.sort_by_key(|delivery| (delivery.at, delivery.host));
                     self.now = self.now.max(first);
                     self.watched().lags = true;
                     return true;
