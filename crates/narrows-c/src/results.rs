@@ -3,6 +3,7 @@
 use std::ffi::c_char;
 use std::path::Path;
 
+use narrows::report::{self, Digest};
 use narrows::results::Output;
 use narrows_sim::LinkId;
 
@@ -50,6 +51,7 @@ pub unsafe extern "C" fn nrw_write(network: u64, folder: *const c_char, overwrit
         let results = open.run.finished()?;
         let output = Output::begin(Path::new(folder), overwrite != 0)?;
         output.write(results, "")?;
+        output.write_text("", "report.html", &report::page_of_run(&Digest::of(results)?))?;
         Ok(output.finish()?)
     })
 }
