@@ -74,13 +74,21 @@ fn one([call, which, a, b]: [u8; 4], numbers: &mut Numbers) -> nrw_status {
             14..50 => {
                 let (from, to, class) = (a % 4, b % 4, a / 4 % 3);
                 let bytes = if call == 14 { wide(b) } else { u64::from(b) * 300 };
-                nrw_send(network, from.into(), to.into(), bytes, class.into(), a.into(), wide(a % 32) - 1, number_at)
+                nrw_send(
+                    network,
+                    from.into(),
+                    to.into(),
+                    bytes,
+                    class.into(),
+                    a.into(),
+                    wide(a % 32) - 1,
+                    number_at,
+                )
             }
             50..60 => nrw_schedule(network, wide(a % 64), b.into(), number_at),
             60..64 => nrw_cancel(network, id, small_at),
             64..90 => {
-                let mut event =
-                    nrw_event { kind: nrw_event_kind::NRW_NOTHING, time_ps: 0, id: 0, tag: 0 };
+                let mut event = nrw_event { kind: nrw_event_kind::NRW_NOTHING, time_ps: 0, id: 0, tag: 0 };
                 nrw_next(network, wide(b), if is_null { null_mut() } else { &raw mut event })
             }
             90..96 => nrw_advance(network, wide(b)),

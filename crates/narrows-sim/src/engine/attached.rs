@@ -39,8 +39,8 @@ macro_rules! attached {
     ($session:ident) => {
         impl $session {
             /// See [`Session::watch`].
-            pub fn watch(&mut self, closings: bool) {
-                self.0.watch(closings);
+            pub fn watch(&mut self, network: &Network, closings: bool) {
+                self.0.watch(network, closings);
             }
 
             /// See [`Session::inject`].

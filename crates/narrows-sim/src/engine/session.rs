@@ -19,6 +19,7 @@
 
 mod deliveries;
 mod events;
+mod latencies;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -302,9 +303,7 @@ impl<O: Observer> Session<O> {
         host.schedule(flow, world);
         world.log.outstanding += 1;
         world.calendar.schedule(node, at);
-        if let Some(events) = &mut self.events {
-            events.expect(flow, at);
-        }
+        self.expect(flow, at);
     }
 
     /// Makes a flow for packets of external hosts.

@@ -9,6 +9,7 @@ use crate::ids::FlowId;
 use crate::observe::Observer;
 use crate::packet::{Kind, Packet, Parcel};
 use crate::record::FlowRecord;
+use crate::traffic::FlowSpec;
 use crate::world::{Reception, World};
 
 impl Host {
@@ -47,10 +48,17 @@ impl Host {
                 return packet.at();
             }
         }
-        // The last of those that are missing comes after all others have crossed the link.
+        self.all_after(missing, spec, end, world)
+    }
+
+    /// When the last of so many bytes of a flow arrives at the earliest, if the first packet does at `first`: all others have crossed the
+    /// link before. Over links that change, when that first one does.
+    pub(crate) fn all_after<O>(&self, missing: u64, spec: &FlowSpec, first: Time, world: &World<O>) -> Time {
+        let shared = &world.shared;
+        let overhead = shared.groups[spec.group.index()].overhead;
         let payload = u64::try_from(shared.quantum).unwrap_or_default().saturating_sub(overhead.into());
-        let flight = shared.flights[wire.link.index()];
-        end + flight.map_or(Span::ZERO, |flight| flight.wire_time.of_many(missing.saturating_sub(payload)))
+        let flight = shared.flights[world.wires.wires[self.wire].link.index()];
+        first + flight.map_or(Span::ZERO, |flight| flight.wire_time.of_many(missing.saturating_sub(payload)))
     }
 
     /// The same for the moment at which the source of `flow`, which is here, may know that all has arrived.

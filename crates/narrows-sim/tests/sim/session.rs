@@ -126,7 +126,7 @@ proptest! {
         let mut cuts = cuts;
         cuts.sort_unstable();
         let mut session = session(&network, &known, 1);
-        session.watch(closings);
+        session.watch(&network, closings);
         let mut injected = flows.iter().peekable();
         let mut happened = [0, 0];
         let mut count = |session: &mut Session<()>, now: Option<Time>| {
@@ -187,7 +187,7 @@ fn who_answers_at_the_moment_of_an_arrival_is_no_later_than_a_flow_that_waits_fo
     known.dependents = [1, 2].map(after).to_vec();
     let known = Run::new(&network, &known).run();
     let mut session = session(&network, &crate::support::traffic(group(params(), dctcp()), Vec::new()), 1);
-    session.watch(false);
+    session.watch(&network, false);
     for flow in flows([Time::ZERO; 3]) {
         session.inject(flow.group, flow.from, flow.to, flow.size, session.now());
         assert!(session.advance_until_event(FAR));

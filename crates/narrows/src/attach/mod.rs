@@ -135,7 +135,7 @@ impl Attached {
             let session = PlainSession::new(&plan.network, &plan.traffic, plan.scenario.seed);
             Engine::Plain(Box::new(session))
         };
-        each!(&mut engine, session => session.watch(true));
+        each!(&mut engine, session => session.watch(&plan.network, true));
         let topology = &plan.network.topology;
         let number = |host| (topology.host_name(host).to_owned(), host);
         let hosts = (0..topology.hosts().len()).map(|host| number(HostId::from(host))).collect();

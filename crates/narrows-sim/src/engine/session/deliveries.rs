@@ -70,12 +70,13 @@ impl<O: Observer> Session<O> {
         let first_new = self.deliveries.len();
         for (shard, delivered) in self.shards.iter().zip(&mut self.delivered) {
             for &(flow, at) in &shard.world.log.completions[*delivered..] {
-                let host = shard.world.shared.flows[flow.index()].to;
+                let spec = &shard.world.shared.flows[flow.index()];
+                let host = spec.to;
                 if self.expected.remove(&flow) {
                     self.awaited += 1;
                     leave(&mut self.receivers, host);
                     if let Some(events) = &mut self.events {
-                        events.on_received(flow, at, shard.world.calendar.windows());
+                        events.on_received(flow, at, spec);
                     }
                 }
                 self.deliveries.push(Delivery { at, host, what: Delivered::Message(flow) });

@@ -11,16 +11,19 @@ use std::collections::{BTreeSet, BinaryHeap};
 use narrows_proto::units::{Span, Time};
 
 use super::Session;
-use crate::ids::FlowId;
+use super::latencies::Latencies;
+use crate::ids::{FlowId, HostId};
+use crate::network::Network;
 use crate::observe::Observer;
 use crate::record::FlowRecord;
-use crate::world::Windows;
+use crate::traffic::FlowSpec;
 
 /// Progress of flows from outside that somebody waits for.
 #[derive(Debug, Default)]
 pub(super) struct Events {
     /// Sources are watched as well.
     closings: bool,
+    latencies: Latencies,
     /// No flow arrives or ends before its time here.
     bounds: BinaryHeap<Reverse<(Time, FlowId, Milestone)>>,
     /// Flows that have arrived, which their sources do not know.
@@ -36,16 +39,12 @@ enum Milestone {
 }
 
 impl Events {
-    /// A flow starts at `start`.
-    pub(super) fn expect(&mut self, flow: FlowId, start: Time) {
-        self.bounds.push(Reverse((start, flow, Milestone::Received)));
-    }
-
-    /// All of a flow has arrived. The acknowledgment arrives in another window.
-    pub(super) fn on_received(&mut self, flow: FlowId, at: Time, windows: Windows) {
+    /// All of a flow has arrived.
+    pub(super) fn on_received(&mut self, flow: FlowId, at: Time, spec: &FlowSpec) {
         if self.closings {
             self.unknown.insert(flow);
-            self.bounds.push(Reverse((windows.end(windows.of(at)), flow, Milestone::Closed)));
+            let known = at + self.latencies.between(spec.to, spec.from);
+            self.bounds.push(Reverse((known, flow, Milestone::Closed)));
         }
     }
 
@@ -66,14 +65,15 @@ impl Events {
 
 impl<O: Observer> Session<O> {
     /// From now on [`advance_until_event`](Self::advance_until_event) can be called. With `closings` it stops as well when the source of
-    /// a flow is done with it.
+    /// a flow is done with it. The network is that of the session.
     ///
     /// # Panics
     /// If the session has several threads, or flows were injected before.
-    pub fn watch(&mut self, closings: bool) {
+    pub fn watch(&mut self, network: &Network, closings: bool) {
         assert!(self.shards.len() == 1, "one thread is watched, not {}", self.shards.len());
         assert!(self.expected.is_empty(), "{} flows are under way", self.expected.len());
-        self.events = Some(Box::new(Events { closings, ..Events::default() }));
+        self.events =
+            Some(Box::new(Events { closings, latencies: Latencies::new(network), ..Events::default() }));
         let world = &mut self.shards[0].world;
         world.log.noted_from = closings.then(|| FlowId::from(world.shared.flows.len()));
     }
@@ -134,6 +134,17 @@ impl<O: Observer> Session<O> {
         self.shards.iter().map(|shard| shard.world.hops).sum()
     }
 
+    /// A flow starts at `start`. It does not arrive before its last packet has crossed the network, and all others the last link.
+    pub(super) fn expect(&mut self, flow: FlowId, start: Time) {
+        let spec = self.shards[0].world.shared.flows[flow.index()];
+        let node = self.place(spec.to).1;
+        let Some(events) = &mut self.events else { return };
+        let arrives = start + events.latencies.between(spec.from, spec.to);
+        let (host, world) = self.shards[0].host_mut(node);
+        let bound = host.all_after(spec.size.get(), &spec, arrives, world);
+        events.bounds.push(Reverse((bound, flow, Milestone::Received)));
+    }
+
     /// All nodes come as far as to now.
     pub(super) fn catch_up(&mut self) {
         if self.events.as_ref().is_some_and(|events| events.lags) {
@@ -179,7 +190,7 @@ impl<O: Observer> Session<O> {
     }
 
     /// Where a flow reaches a milestone.
-    fn host_of(&self, flow: FlowId, milestone: Milestone) -> crate::ids::HostId {
+    fn host_of(&self, flow: FlowId, milestone: Milestone) -> HostId {
         let spec = &self.shards[0].world.shared.flows[flow.index()];
         match milestone {
             Milestone::Received => spec.to,
