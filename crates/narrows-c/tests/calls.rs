@@ -3,7 +3,12 @@
 use std::path::Path;
 
 #[path = "../../../fuzz/src/capi.rs"]
-#[allow(missing_docs, unreachable_pub, reason = "it is written for another crate")]
+#[allow(
+    unsafe_code,
+    missing_docs,
+    unreachable_pub,
+    reason = "it calls a C ABI, and is written for another crate"
+)]
 mod capi;
 
 /// Knuth's linear congruence.
