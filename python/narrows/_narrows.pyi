@@ -407,7 +407,11 @@ class Event:
 
     @property
     def kind(self) -> Literal["delivered", "sent", "failed", "timer"]:
-        """``"delivered"``: the last byte has arrived. ``"sent"``: the source knows that. ``"failed"``: the sender has given up."""
+        """Its kind.
+
+        ``"delivered"``: the last byte has arrived. ``"sent"``: the source knows that. ``"failed"``: the sender has
+        given up.
+        """
     @property
     def time_ps(self) -> int:
         """When it happened, in picoseconds."""
@@ -482,8 +486,8 @@ class Network:
     Time stands still until :meth:`next` or :meth:`advance`, and stops at the very moment of an event: what is sent then
     starts then. The same scenario, seed and calls give the same events.
 
-    :param scenario: a :class:`Scenario`, the path of a scenario file, or a dict with its keys. Messages belong to one of its
-        traffic groups; the pattern of one without traffic of its own is ``attached = {}``.
+    :param scenario: a :class:`Scenario`, the path of a scenario file, or a dict with its keys. Messages belong to one
+        of its traffic groups; the pattern of one without traffic of its own is ``attached = {}``.
     :param seed: instead of the scenario's own.
     :raises narrows.Error: if the scenario makes no sense.
     """
@@ -516,10 +520,10 @@ class Network:
     def cancel(self, timer: int) -> bool:
         """Take a timer back. False if it was due already, or has been taken back."""
     def next(self, until_ps: int | None = None) -> Event | None:
-        """Go on to the next event, ``until_ps`` at the latest, and return it; None if there is none until then, or until the end.
+        """Go on to the next event, ``until_ps`` at the latest, and return it; None if there is none until then.
 
-        Events that time was advanced over come first. Events of one moment: messages by host and number, then timers as they
-        were set.
+        Events that time was advanced over come first. Events of one moment: messages by host and number, then timers as
+        they were set.
         """
     def advance(self, until_ps: int) -> None:
         """Go on to ``until_ps``, or the end of the run. Events on the way wait for :meth:`next`."""

@@ -94,5 +94,5 @@ def test_mistakes_are_exceptions() -> None:
     network.finish()
     with pytest.raises(ValueError, match="has been finished"):
         network.next()
-    with pytest.raises(narrows.Error, match="unknown congestion control"):
+    with pytest.raises(narrows.Error, match='unknown name "gemni"'):
         narrows.Network({**star(), "traffic": [{"name": "a", "pattern": {"attached": {}}, "cc": {"gemni": {}}}]})
