@@ -137,7 +137,7 @@ typedef int32_t nrw_event_kind;
  */
 typedef struct nrw_error {
   /*
-   What the function answered.
+   Status that the function answered.
    */
   nrw_status status;
   /*
@@ -149,7 +149,7 @@ typedef struct nrw_error {
    */
   uint32_t column;
   /*
-   What was found and what would be accepted, in one or several lines. Valid until the thread's next call that fails.
+   Text: what was found and what would be accepted, in one or several lines. Valid until the thread's next call that fails.
    */
   const char *text;
 } nrw_error;

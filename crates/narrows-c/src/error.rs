@@ -7,8 +7,6 @@ use std::ptr;
 use narrows::attach::Error;
 use narrows::diagnostic::{Code, Rejection};
 
-use crate::pointers;
-
 /// Answer of every function that can fail.
 #[repr(i32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,13 +45,13 @@ use nrw_status::*;
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct nrw_error {
-    /// What the function answered.
+    /// Status that the function answered.
     pub status: nrw_status,
     /// The line of the scenario, from 1 on; 0 if the error has no place there.
     pub line: u32,
     /// The column there, from 1 on; 0 if the error has no place there.
     pub column: u32,
-    /// What was found and what would be accepted, in one or several lines. Valid until the thread's next call that fails.
+    /// Text: what was found and what would be accepted, in one or several lines. Valid until the thread's next call that fails.
     pub text: *const c_char,
 }
 
@@ -139,10 +137,11 @@ pub unsafe extern "C" fn nrw_last_error(error: *mut nrw_error) -> nrw_status {
         nrw_error { status: *status, line: place.0, column: place.1, text: text.as_ptr() }
     });
     let nothing = nrw_error { status: NRW_OK, line: 0, column: 0, text: ptr::null() };
-    // SAFETY: as the caller promises.
-    match unsafe { pointers::put(error, found.unwrap_or(nothing), "error") } {
-        Ok(()) => NRW_OK,
-        // What was last stays readable.
-        Err(_) => NRW_BAD_ARGUMENT,
+    if error.is_null() {
+        // The last one stays readable.
+        return NRW_BAD_ARGUMENT;
     }
+    // SAFETY: it is not null, and the rest the caller promises.
+    unsafe { error.write(found.unwrap_or(nothing)) };
+    NRW_OK
 }

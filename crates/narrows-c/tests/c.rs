@@ -1,4 +1,5 @@
 //! Programs in C and C++ against the library that was built.
+#![allow(clippy::unwrap_used, reason = "all of it is tests")]
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -67,7 +68,7 @@ fn compile(compiler: &str, source: &str, options: &[&str]) -> Option<PathBuf> {
     }
 }
 
-/// What a program prints, which succeeds.
+/// Output of a program, which succeeds.
 fn printed(command: &mut Command) -> String {
     // cargo's would come before the place that the program was linked with.
     let output = command.env_remove("LD_LIBRARY_PATH").output().unwrap();

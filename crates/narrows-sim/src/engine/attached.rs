@@ -34,7 +34,7 @@ impl PlainSession {
     }
 }
 
-/// What a program that sends messages needs of each kind of session.
+/// Methods for programs that send messages, of each kind of session.
 macro_rules! attached {
     ($session:ident) => {
         impl $session {

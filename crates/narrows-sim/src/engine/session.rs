@@ -20,6 +20,7 @@
 mod deliveries;
 mod events;
 mod latencies;
+mod watched;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -27,7 +28,7 @@ use std::sync::Arc;
 
 use narrows_proto::units::{Bytes, Span, Time};
 
-use self::events::Events;
+use self::watched::Events;
 use super::build::{self, LaidOut};
 use super::execution::{Execution, OnProgress, Stop};
 use super::look_ahead::{LookAhead, first_drained};

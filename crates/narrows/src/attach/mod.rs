@@ -38,6 +38,7 @@
 //! then starts then. The run ends with the scenario's `stop.after` and `stop.drain`.
 
 mod error;
+mod hosts;
 mod message;
 
 use std::cmp::Reverse;
@@ -51,8 +52,8 @@ use narrows_sim::{
 };
 
 pub use self::error::Error;
+use self::hosts::{islands, known};
 pub use self::message::{Event, EventKind, Message, MessageId, NewMessage, TimerId, Totals};
-use crate::diagnostic::{Code, Diagnostic};
 use crate::document::Document;
 use crate::plan::{ENDLESS, Plan};
 use crate::results::{Recorded, Results};
@@ -477,26 +478,6 @@ impl Attached {
         }
         debug_assert!(self.events.iter().skip(first).all(|event| event.at == self.now));
     }
-}
-
-/// By host: the first of those between which paths lead.
-fn islands(plan: &Plan) -> Vec<HostId> {
-    let paths = Paths::of(&plan.network, plan.scenario.seed);
-    let mut firsts: Vec<HostId> = Vec::new();
-    let mut island = |host| {
-        let joins = |first: &&HostId| paths.reaches(**first, host) && paths.reaches(host, **first);
-        if let Some(first) = firsts.iter().find(joins) {
-            return *first;
-        }
-        firsts.push(host);
-        host
-    };
-    (0..plan.network.topology.hosts().len()).map(|host| island(HostId::from(host))).collect()
-}
-
-/// Names that there are, and the one nearest to another.
-fn known<'a>(unknown: &str, names: impl IntoIterator<Item = &'a str>) -> String {
-    Diagnostic::error(Code::UnknownName, "").known(unknown, names).help.unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -6,62 +6,16 @@
 //! injected anywhere: no host has come further than to now.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap};
 
 use narrows_proto::units::{Span, Time};
 
 use super::Session;
 use super::latencies::Latencies;
+use super::watched::{Events, Milestone};
 use crate::ids::{FlowId, HostId};
 use crate::network::Network;
 use crate::observe::Observer;
 use crate::record::FlowRecord;
-use crate::traffic::FlowSpec;
-
-/// Progress of flows from outside that somebody waits for.
-#[derive(Debug, Default)]
-pub(super) struct Events {
-    /// Sources are watched as well.
-    closings: bool,
-    latencies: Latencies,
-    /// No flow arrives or ends before its time here.
-    bounds: BinaryHeap<Reverse<(Time, FlowId, Milestone)>>,
-    /// Flows that have arrived, which their sources do not know.
-    unknown: BTreeSet<FlowId>,
-    /// Nodes have not come as far as to now.
-    lags: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Milestone {
-    Received,
-    Closed,
-}
-
-impl Events {
-    /// All of a flow has arrived.
-    pub(super) fn on_received(&mut self, flow: FlowId, at: Time, spec: &FlowSpec) {
-        if self.closings {
-            self.unknown.insert(flow);
-            let known = at + self.latencies.between(spec.to, spec.from);
-            self.bounds.push(Reverse((known, flow, Milestone::Closed)));
-        }
-    }
-
-    /// The source of a flow is done with it.
-    pub(super) fn on_closed(&mut self, flow: FlowId) {
-        self.unknown.remove(&flow);
-    }
-
-    /// All nodes come as far as to now.
-    pub(super) fn keep_up(&mut self) {
-        self.lags = false;
-    }
-
-    fn first(&self) -> Time {
-        self.bounds.peek().map_or(Time::NEVER, |entry| entry.0.0)
-    }
-}
 
 impl<O: Observer> Session<O> {
     /// From now on [`advance_until_event`](Self::advance_until_event) can be called. With `closings` it stops as well when the source of
