@@ -69,7 +69,9 @@ impl Host {
         }
         let shares = world.shared.groups[spec.group.index()].has_queue_pairs();
         let ends = |packet: &&Packet| {
-            packet.kind() == Kind::Ack && packet.flow() == flow && (shares || packet.seq() >= spec.size.get())
+            // One with slots may name packets beyond a gap.
+            let may_end = shares || packet.trailers() > 0 || packet.seq() >= spec.size.get();
+            packet.kind() == Kind::Ack && packet.flow() == flow && may_end
         };
         let mut arriving = world.wires.wires[self.wire].ring.iter().take_while(|packet| packet.at() < end);
         arriving.find(ends).map_or(end, |packet| packet.at())
