@@ -4,6 +4,9 @@
 //! of `fuzz_targets` feed it with libFuzzer, guided by coverage; the tests of the command (`tests/cli/inputs.rs`) feed it the seeds and
 //! some changes to them.
 
+// The tests of `narrows-c` feed it themselves: the command knows nothing of the C ABI.
+#[cfg(not(test))]
+pub mod capi;
 mod checks;
 pub mod import_chakra;
 pub mod import_goal;

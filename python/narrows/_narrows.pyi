@@ -402,6 +402,139 @@ class Results:
     def _repr_html_(self) -> str: ...
 
 @final
+class Event:
+    """Something that has happened to a message or a timer of a :class:`Network`."""
+
+    @property
+    def kind(self) -> Literal["delivered", "sent", "failed", "timer"]:
+        """Its kind.
+
+        ``"delivered"``: the last byte has arrived. ``"sent"``: the source knows that. ``"failed"``: the sender has
+        given up.
+        """
+    @property
+    def time_ps(self) -> int:
+        """When it happened, in picoseconds."""
+    @property
+    def id(self) -> int:
+        """Number of the message or timer."""
+    @property
+    def tag(self) -> int:
+        """Tag that the message or timer was given."""
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
+class Message:
+    """A message of a :class:`Network`, as far as it has come. Times are in picoseconds."""
+
+    @property
+    def src(self) -> str:
+        """Name of the host that sends."""
+    @property
+    def dst(self) -> str:
+        """Name of the host that receives."""
+    @property
+    def traffic(self) -> str:
+        """Name of its traffic group."""
+    @property
+    def bytes(self) -> int:
+        """Payload."""
+    @property
+    def tag(self) -> int:
+        """Its tag."""
+    @property
+    def start_ps(self) -> int:
+        """When it starts."""
+    @property
+    def delivered_ps(self) -> int | None:
+        """When the last byte had arrived."""
+    @property
+    def sent_ps(self) -> int | None:
+        """When the source knew."""
+    @property
+    def failed(self) -> bool:
+        """The sender has given up."""
+    @property
+    def fct_ps(self) -> int | None:
+        """Time from the start to the delivery."""
+    @property
+    def ideal_ps(self) -> int:
+        """The same alone on the empty network."""
+    @property
+    def acknowledged_bytes(self) -> int:
+        """Payload that the source knows to have arrived."""
+    @property
+    def retransmissions(self) -> int:
+        """Segments retransmitted."""
+    @property
+    def timeouts(self) -> int:
+        """Expiries of the retransmission timer."""
+    @property
+    def marked_bytes(self) -> int:
+        """Payload acknowledged as marked."""
+
+@final
+class Network:
+    """A simulated network that a program sends messages through, in virtual time.
+
+    >>> network = narrows.Network("ranks.toml", seed=1)
+    >>> network.send("host0", "host1", 1_000_000, traffic="ranks", tag=7)
+    >>> while event := network.next():
+    ...     print(event)
+
+    Time stands still until :meth:`next` or :meth:`advance`, and stops at the very moment of an event: what is sent then
+    starts then. The same scenario, seed and calls give the same events.
+
+    :param scenario: a :class:`Scenario`, the path of a scenario file, or a dict with its keys. Messages belong to one
+        of its traffic groups; the pattern of one without traffic of its own is ``attached = {}``.
+    :param seed: instead of the scenario's own.
+    :raises narrows.Error: if the scenario makes no sense.
+    """
+
+    def __new__(
+        cls, scenario: Scenario | str | os.PathLike[str] | Mapping[str, Any], *, seed: int | None = None
+    ) -> Self: ...
+    @property
+    def hosts(self) -> list[str]:
+        """Names of the hosts, in the order of their numbers."""
+    @property
+    def now_ps(self) -> int:
+        """Now, in picoseconds."""
+    @property
+    def end_ps(self) -> int:
+        """When the run ends: the scenario's ``stop.after`` and ``stop.drain``."""
+    def send(
+        self, src: int | str, dst: int | str, bytes: int, *, traffic: str | None = None, tag: int = 0, delay_ps: int = 0
+    ) -> int:
+        """Send a message from a host to another, ``delay_ps`` from now, and return its number.
+
+        :param src: host by name or number.
+        :param bytes: payload. A message of 0 bytes is a packet with one byte.
+        :param traffic: the traffic group whose transport carries it; the first of the scenario if left out.
+        :param tag: events of the message have it.
+        :raises narrows.Error: if it cannot be sent.
+        """
+    def schedule(self, delay_ps: int, *, tag: int = 0) -> int:
+        """Set a timer that is due ``delay_ps`` from now, and return its number."""
+    def cancel(self, timer: int) -> bool:
+        """Take a timer back. False if it was due already, or has been taken back."""
+    def next(self, until_ps: int | None = None) -> Event | None:
+        """Go on to the next event, ``until_ps`` at the latest, and return it; None if there is none until then.
+
+        Events that time was advanced over come first. Events of one moment: messages by host and number, then timers as
+        they were set.
+        """
+    def advance(self, until_ps: int) -> None:
+        """Go on to ``until_ps``, or the end of the run. Events on the way wait for :meth:`next`."""
+    def message(self, message: int) -> Message:
+        """A message, as far as it has come."""
+    def totals(self) -> dict[str, int]:
+        """Sums over the run so far: messages, delivered, sent, failed, delivered_bytes, packet_hops."""
+    def finish(self) -> Results:
+        """End the run now. Its results have a flow for each message; other calls raise ``ValueError`` from then on."""
+
+@final
 class Reproduction:
     """Results of repeating the experiments of a paper."""
 

@@ -29,7 +29,8 @@ struct Target {
     changes: u32,
 }
 
-const TARGETS: [Target; 12] = [
+const TARGETS: [Target; 13] = [
+    Target { name: "capi", seeds: &[], longest: 240, changes: 5 },
     Target { name: "import_chakra", seeds: &[], longest: 2048, changes: 4 },
     Target { name: "import_goal", seeds: &[], longest: 2048, changes: 4 },
     Target { name: "import_hpcc", seeds: &[], longest: 2048, changes: 4 },

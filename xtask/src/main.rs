@@ -3,6 +3,7 @@
 mod attack;
 mod bench;
 mod bpf;
+mod capi;
 mod ci;
 mod console;
 mod dist;
@@ -80,6 +81,8 @@ enum Task {
     Twins(twins::Arguments),
     /// Compile the programs of narrows-bpf for the kernel; needs clang and llvm
     Bpf,
+    /// Build the C library and put it with its headers into target/capi
+    Capi,
     /// Open traces in Wireshark and reports in Chromium and compare what they find
     Viewers,
 }
@@ -110,6 +113,7 @@ fn main() -> Result<()> {
         Task::Playground(arguments) => playground::run(&shell, &arguments),
         Task::Twins(arguments) => twins::run(&shell, &arguments),
         Task::Bpf => bpf::run(&shell),
+        Task::Capi => capi::run(&shell),
         Task::Viewers => viewers::run(&shell),
     }
 }

@@ -158,6 +158,11 @@ pub(crate) fn raise(rejection: &Rejection) -> PyErr {
     error
 }
 
+/// An exception with a text only.
+pub(crate) fn raise_text(text: String) -> PyErr {
+    Error::new_err(text)
+}
+
 /// Turns rejections into exceptions.
 pub(crate) trait OrRaise<T> {
     /// See [`raise`].

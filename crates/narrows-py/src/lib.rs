@@ -4,6 +4,7 @@
 
 mod controller;
 mod error;
+mod network;
 mod points;
 mod reproduction;
 mod results;
@@ -27,6 +28,8 @@ mod _narrows {
     use super::error::{Diagnostic, Error, NarrowsWarning};
     #[pymodule_export]
     use super::main;
+    #[pymodule_export]
+    use super::network::{Event, Message, Network};
     #[pymodule_export]
     use super::points::{Estimate, PointSummary, sweep_table};
     #[pymodule_export]

@@ -75,8 +75,8 @@ mod world;
 
 pub use deadlock::circle_of;
 pub use engine::{
-    Delivered, Delivery, Execution, External, Injected, OnProgress, Outcome, Progress, ReceivedPacket,
-    RecordedSession, Session, Simulation, Stop, is_link_rate, simulate,
+    Closed, Delivered, Delivery, Execution, External, Injected, OnProgress, Outcome, PlainSession, Progress,
+    ReceivedPacket, RecordedSession, Session, Simulation, Stop, is_link_rate, simulate,
 };
 pub use host::{Client, Codepoint};
 pub use ideal::{IdealPath, ideal_fct};

@@ -1,5 +1,6 @@
 //! Scenario to plan to run to results.
 pub mod addresses;
+pub mod attach;
 pub mod bounds;
 mod checksum;
 pub mod counters;

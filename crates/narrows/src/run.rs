@@ -93,12 +93,7 @@ fn fit(plans: &[Arc<Plan>], options: Options, available: Bytes) -> Checked<Optio
 /// # Errors
 /// If more is recorded than memory was estimated for, and the run is not forced.
 pub fn run(plan: &Arc<Plan>, options: Options, mut progress: impl OnProgress) -> Checked<Results> {
-    let record = &plan.record;
-    let (ports_of, senders_of) = (
-        record.queues.is_some() || record.links.is_some(),
-        record.windows.is_some() || record.state.is_some(),
-    );
-    if !ports_of && !senders_of && !recorded::is_any(plan) {
+    if !records(plan) {
         let Plan { network, traffic, scenario, stop, .. } = &**plan;
         let work = |progress: &mut dyn OnProgress| {
             simulate(network, traffic, scenario.seed, execution(options), *stop, progress)
@@ -107,6 +102,13 @@ pub fn run(plan: &Arc<Plan>, options: Options, mut progress: impl OnProgress) ->
         return Ok(Results::new(Arc::clone(plan), outcome, Recorded::default()));
     }
     run_recorded(plan, options, most_events(options), &mut || None, &mut progress)
+}
+
+/// Something is recorded besides flows and counters.
+pub(crate) fn records(plan: &Plan) -> bool {
+    let record = &plan.record;
+    let ports = record.queues.is_some() || record.links.is_some();
+    ports || record.windows.is_some() || record.state.is_some() || recorded::is_any(plan)
 }
 
 /// Number of events a run may record.

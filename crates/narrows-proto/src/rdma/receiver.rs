@@ -63,6 +63,11 @@ impl Receiver {
         self.next
     }
 
+    /// Nothing has arrived beyond a gap.
+    pub fn is_in_order(&self) -> bool {
+        self.held.is_empty()
+    }
+
     /// A packet arrived. `send` is called for each answer.
     #[inline]
     pub fn on_segment(&mut self, params: &Params, now: Time, segment: &Segment, mut send: impl FnMut(Reply)) {

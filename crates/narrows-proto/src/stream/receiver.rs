@@ -294,7 +294,7 @@ impl Receiver {
 
     /// Nothing is held beyond the edge.
     #[inline(always)]
-    fn is_in_order(&self) -> bool {
+    pub fn is_in_order(&self) -> bool {
         self.beyond.as_ref().is_none_or(|beyond| beyond.held.is_empty())
     }
 

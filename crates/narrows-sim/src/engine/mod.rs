@@ -5,6 +5,7 @@
 //! its arrivals, timers and ports in order of time; what it sends is appended to links and falls due in a later window.
 //! Nodes of one window are independent, so threads can share them and the result does not depend on how.
 
+mod attached;
 mod barrier;
 mod build;
 mod by_host;
@@ -25,9 +26,10 @@ use std::ops::ControlFlow;
 
 use narrows_proto::units::{Span, Time, WireTime};
 
+pub use self::attached::PlainSession;
 pub use self::execution::{Execution, OnProgress, Progress, Stop};
 pub use self::outcome::Outcome;
-pub use self::session::{Delivered, Delivery, External, Injected, ReceivedPacket, Session};
+pub use self::session::{Closed, Delivered, Delivery, External, Injected, ReceivedPacket, Session};
 use crate::ids::{FlowId, GroupId, HostId};
 use crate::network::Network;
 use crate::observe::{DiscardObserver, Observer, Recorders};

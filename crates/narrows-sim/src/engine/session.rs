@@ -18,6 +18,9 @@
 //! It does not wait for a clock: who wants a second to last a second has to wait between the steps.
 
 mod deliveries;
+mod events;
+mod latencies;
+mod watched;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -25,6 +28,7 @@ use std::sync::Arc;
 
 use narrows_proto::units::{Bytes, Span, Time};
 
+use self::watched::Events;
 use super::build::{self, LaidOut};
 use super::execution::{Execution, OnProgress, Stop};
 use super::look_ahead::{LookAhead, first_drained};
@@ -66,8 +70,21 @@ pub struct Delivery {
 pub enum Delivered {
     /// All of a flow.
     Message(FlowId),
+    /// The source of a flow is done with it, if that is [watched](Session::watch). The host is that of the source.
+    Closed(Closed),
     /// A packet for an external host.
     Packet(ReceivedPacket),
+}
+
+/// The end of a flow at its source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Closed {
+    /// The flow.
+    pub flow: FlowId,
+    /// Its sender has given up; otherwise it knows that all has arrived.
+    pub gave_up: bool,
+    /// Number of its record, see [`Session::closed`].
+    pub record: usize,
 }
 
 /// A packet that has left the network.
@@ -144,6 +161,8 @@ pub struct Session<O> {
     deliveries: Vec<Delivery>,
     /// Deliveries that somebody outside may wait for.
     awaited: u64,
+    /// Flows from outside whose progress is watched.
+    events: Option<Box<Events>>,
 }
 
 impl<O: Observer> Session<O> {
@@ -194,6 +213,7 @@ impl<O: Observer> Session<O> {
             delivered: vec![0; threads],
             deliveries: Vec::new(),
             awaited: 0,
+            events: None,
         };
         for host in &external.hosts {
             let (shard, node) = session.place(*host);
@@ -242,6 +262,9 @@ impl<O: Observer> Session<O> {
         if stop.at < self.now {
             return true;
         }
+        if let Some(events) = &mut self.events {
+            events.keep_up();
+        }
         let over = last_before(self.now);
         let (over, complete) = parallel::run(&mut self.shards, &mut self.meeting, over, stop, progress);
         self.now = over + Span::from_ps(1);
@@ -281,6 +304,7 @@ impl<O: Observer> Session<O> {
         host.schedule(flow, world);
         world.log.outstanding += 1;
         world.calendar.schedule(node, at);
+        self.expect(flow, at);
     }
 
     /// Makes a flow for packets of external hosts.
@@ -316,7 +340,8 @@ impl<O: Observer> Session<O> {
     }
 
     /// Ends the run now.
-    pub fn finish(self) -> Outcome<O> {
+    pub fn finish(mut self) -> Outcome<O> {
+        self.catch_up();
         let ended = last_before(self.now);
         shard::finish(self.shards, self.links, ended, self.complete)
     }

@@ -45,10 +45,15 @@ impl Node {
 }
 
 impl<O: Observer> Shard<O> {
-    /// Lets every node due in `window` do what is due before `end`.
-    pub(super) fn run_window(&mut self, window: u64, end: Time) {
+    /// Everything before `window` has happened.
+    pub(super) fn reach(&mut self, window: u64) {
         let World { calendar, wires, shared, .. } = &self.world;
         self.measured.reach(window, calendar.windows(), wires, shared);
+    }
+
+    /// Lets every node due in `window` do what is due before `end`.
+    pub(super) fn run_window(&mut self, window: u64, end: Time) {
+        self.reach(window);
         if self.routes.as_ref().is_some_and(|routes| routes.due() < end) {
             self.edit_routes(end);
         }

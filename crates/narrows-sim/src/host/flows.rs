@@ -44,6 +44,7 @@ impl Host {
             world.observer.closed(now, record);
         }
         world.log.senders.extend(record);
+        world.log.note_closing(now, flow, gave_up);
         self.metrics.note(now, outgoing, &world.shared.groups[outgoing.group as usize]);
         if let Some(connection) = outgoing.source.end(&world.shared.groups[outgoing.group as usize]) {
             self.connections.sending.keep(outgoing.group, outgoing.to, Box::new(connection));

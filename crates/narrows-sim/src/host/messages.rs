@@ -68,6 +68,7 @@ impl Host {
             world.observer.closed(now, &record);
             let complete = record.flow;
             world.log.senders.push(record);
+            world.log.note_closing(now, complete, false);
             self.notify(now, starter, complete, world);
             self.announce(now, complete, Milestone::Sent, world);
         }

@@ -1,6 +1,6 @@
 //! The receiving half of a flow.
 
-use narrows_proto::units::Time;
+use narrows_proto::units::{Bytes, Time};
 
 use super::agenda::{Agenda, Wake};
 use super::packets::Way;
@@ -24,6 +24,17 @@ impl Incoming {
     /// The way of its acknowledgements.
     pub(crate) fn back(&self) -> Way {
         Way { flow: self.flow, to: self.from, incarnation: self.incarnation }
+    }
+
+    /// Bytes of a flow of `size` that have not arrived. None if that cannot be said: some have arrived beyond a gap or wait to be merged,
+    /// or the connection carries several messages.
+    pub(super) fn missing(&self, size: Bytes) -> Option<u64> {
+        let delivered = match &self.sink {
+            Sink::Stream(receiver) if receiver.is_in_order() => receiver.delivered(),
+            Sink::Rdma(receiver) if receiver.is_in_order() => receiver.delivered(),
+            _ => return None,
+        };
+        size.get().checked_sub(delivered)
     }
 
     #[inline]

@@ -95,6 +95,10 @@ pub(crate) struct Log {
     pub(crate) senders: Vec<FlowRecord>,
     /// When receivers had everything.
     pub(crate) completions: Vec<(FlowId, Time)>,
+    /// Ends of flows at their sources, from [`Log::noted_from`] on.
+    pub(crate) closings: Vec<Closing>,
+    /// The first flow whose end at its source is noted; none by default.
+    pub(crate) noted_from: Option<FlowId>,
     pub(crate) datagrams: Vec<DatagramRecord>,
     pub(crate) mechanisms: Records,
     pub(crate) sampled: Sampled,
@@ -102,6 +106,28 @@ pub(crate) struct Log {
     pub(crate) iterations: Vec<IterationRecord>,
     /// Flows not yet complete, started or not, and generators and ranks that may start more.
     pub(crate) outstanding: u64,
+}
+
+/// End of a flow at its source.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Closing {
+    pub(crate) at: Time,
+    pub(crate) flow: FlowId,
+    /// The sender has given up; otherwise it knows that all has arrived.
+    pub(crate) gave_up: bool,
+    /// Its place in [`Log::senders`].
+    pub(crate) record: u32,
+}
+
+impl Log {
+    /// The sender of the flow whose record was the last to be added is done with it.
+    #[inline]
+    pub(crate) fn note_closing(&mut self, at: Time, flow: FlowId, gave_up: bool) {
+        if self.noted_from.is_some_and(|first| first <= flow) {
+            let record = self.senders.len().saturating_sub(1) as u32;
+            self.closings.push(Closing { at, flow, gave_up, record });
+        }
+    }
 }
 
 impl<O> World<O> {

@@ -10,7 +10,9 @@ use narrows_proto::units::{BitRate, Bytes, Span, Time};
 use narrows_sim::observe::{PacketKind, PortObserver};
 use narrows_sim::switch::{PortKind, SwitchConfig};
 use narrows_sim::topology::{LeafSpine, Star, Topology};
-use narrows_sim::traffic::{FlowSpec, Generator, GeneratorKind, Group, Pause, Traffic, Transport};
+use narrows_sim::traffic::{
+    Dependent, FlowSpec, Generator, GeneratorKind, Group, Milestone, Pause, Traffic, Transport,
+};
 use narrows_sim::workload::{Pairs, Partner, Sizes, poisson};
 use narrows_sim::{
     Codepoint, Delivered, Delivery, Execution, External, FlowId, GroupId, HostId, Injected, LinkId, Network,
@@ -106,6 +108,92 @@ proptest! {
         let ends = whole.flows.iter().filter(|flow| flow.end.is_some());
         prop_assert_eq!(delivered.len(), ends.count());
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn whoever_stops_at_every_arrival_and_end_changes_nothing_and_is_there_at_the_very_moment(
+        cuts in prop::collection::vec(0..END.as_ps(), 0..20),
+        scheduled: bool,
+        closings: bool,
+    ) {
+        let (network, known, flows) = busy(if scheduled { PortKind::Scheduled } else { PortKind::Plain });
+        let mut all = known.clone();
+        all.flows.extend(&flows);
+        let whole = Run::new(&network, &all).until(END).run();
+        let mut cuts = cuts;
+        cuts.sort_unstable();
+        let mut session = session(&network, &known, 1);
+        session.watch(&network, closings);
+        let mut injected = flows.iter().peekable();
+        let mut happened = [0, 0];
+        let mut count = |session: &mut Session<()>, now: Option<Time>| {
+            for delivery in session.take_deliveries() {
+                match delivery.what {
+                    Delivered::Message(flow) if flow.index() >= known.flows.len() => happened[0] += 1,
+                    Delivered::Closed(end) => {
+                        assert!(session.closed(end.record).flow == end.flow && !end.gave_up);
+                        happened[1] += 1;
+                    }
+                    _ => continue,
+                }
+                assert!(now.is_none_or(|now| now == delivery.at), "{delivery:?} at {now:?}");
+            }
+        };
+        for (number, cut) in (0..).zip(cuts.into_iter().map(Time::from_ps).chain([at(END)])) {
+            while let Some(new) = injected.next_if(|flow| flow.start <= cut) {
+                session.inject(new.group, new.from, new.to, new.size, new.start);
+            }
+            while session.advance_until_event(cut) {
+                let now = session.now();
+                count(&mut session, Some(now));
+            }
+            prop_assert!(session.now() >= cut);
+            // Some look at everything now and then.
+            if number % 3 == 0 {
+                session.advance_until(cut);
+                count(&mut session, None);
+            }
+        }
+        let outcome = session.finish();
+        prop_assert_eq!(outcome.fingerprint(), whole.fingerprint());
+        prop_assert!(trace(&outcome) == trace(&whole));
+        let of_outside = |flow: &&narrows_sim::FlowRecord| flow.flow.index() >= known.flows.len();
+        let arrived = whole.flows.iter().filter(of_outside).filter(|flow| flow.end.is_some()).count();
+        let known_to = whole.flows.iter().filter(of_outside).filter(|flow| flow.delivered == flow.size).count();
+        prop_assert!(arrived > 50 && known_to > 50);
+        prop_assert_eq!(happened, [arrived, if closings { known_to } else { 0 }]);
+    }
+}
+
+#[test]
+fn who_answers_at_the_moment_of_an_arrival_is_no_later_than_a_flow_that_waits_for_it() {
+    let network = star(3);
+    let flows = |starts: [Time; 3]| {
+        let flow = |number: usize, from, to| FlowSpec { start: starts[number], ..flow(from, to, 30_000) };
+        vec![flow(0, 0, 1), flow(1, 1, 2), flow(2, 2, 0)]
+    };
+    let mut known =
+        crate::support::traffic(group(params(), dctcp()), flows([Time::ZERO, Time::NEVER, Time::NEVER]));
+    let after = |flow: u32| Dependent {
+        flow: FlowId(flow),
+        after: vec![(FlowId(flow - 1), Milestone::Received)],
+        needs: 1,
+        delay: Span::ZERO,
+        until: Time::NEVER,
+    };
+    known.dependents = [1, 2].map(after).to_vec();
+    let known = Run::new(&network, &known).run();
+    let mut session = session(&network, &crate::support::traffic(group(params(), dctcp()), Vec::new()), 1);
+    session.watch(&network, false);
+    for flow in flows([Time::ZERO; 3]) {
+        session.inject(flow.group, flow.from, flow.to, flow.size, session.now());
+        assert!(session.advance_until_event(FAR));
+    }
+    assert!(!session.advance_until_event(FAR));
+    assert!(session.finish().flows.iter().map(|flow| flow.end).eq(known.flows.iter().map(|flow| flow.end)));
 }
 
 #[test]
@@ -291,7 +379,7 @@ fn packets_between_external_hosts_take_the_time_of_their_way_and_meet_others() {
                 assert_eq!((delivery.host, seen.kind()), (HostId(2), PacketKind::Datagram));
                 (delivery.at, seen.seq(), seen.is_marked())
             }
-            Delivered::Message(flow) => panic!("nobody injected a message, {flow:?}"),
+            other => panic!("nobody injected a message, {other:?}"),
         };
         session.take_deliveries().into_iter().map(packet).collect()
     };

@@ -68,7 +68,7 @@ pub use trace::{TraceFlows, parse_trace};
 use crate::diagnostic::{Checked, Code, Diagnostic};
 use crate::document::Document;
 use crate::mechanism::{self, Layout};
-use crate::scenario::{Scenario, Traffic};
+use crate::scenario::{Pattern, Scenario, Traffic};
 
 impl Plan {
     /// Checks the scenario of a document and lays everything out.
@@ -154,7 +154,7 @@ impl Plan {
         if checker.errors.is_empty() {
             thresholds::fill_in(&mut scenario, &network, &paths, &mut planned, &mut checker);
         }
-        check_something_is_sent(&planned.traffic, &mut checker);
+        check_something_is_sent(&scenario, &planned.traffic, &mut checker);
         room::check(&scenario, &network, &planned.traffic, &mut checker);
         signals::check_with_traffic(&scenario, &network, &planned.traffic, &mut checker);
         mechanism::all().for_each(|mechanism| mechanism.check_network(&scenario, &network, &mut checker));
@@ -233,7 +233,7 @@ impl Plan {
     }
 
     /// The link from one node to another, by their names; none if there is none.
-    pub(crate) fn link(&self, from: &str, to: &str) -> Option<LinkId> {
+    pub fn link(&self, from: &str, to: &str) -> Option<LinkId> {
         let topology = &self.network.topology;
         let is_it = |link: &Link| topology.node(link.from).name == from && topology.node(link.to).name == to;
         topology.links().iter().position(is_it).map(LinkId::from)
@@ -263,8 +263,13 @@ fn priorities(scenario: &Scenario) -> usize {
     groups.chain(messages).collect::<BTreeSet<u8>>().len()
 }
 
-fn check_something_is_sent(traffic: &narrows_sim::traffic::Traffic, checker: &mut Checker<'_>) {
-    if traffic.flows.is_empty() && checker.errors.is_empty() {
+fn check_something_is_sent(
+    scenario: &Scenario,
+    traffic: &narrows_sim::traffic::Traffic,
+    checker: &mut Checker<'_>,
+) {
+    let is_attached = |group: &crate::scenario::Traffic| matches!(group.pattern, Pattern::Attached(_));
+    if traffic.flows.is_empty() && checker.errors.is_empty() && !scenario.traffic.iter().any(is_attached) {
         checker.error("traffic", Diagnostic::error(Code::NoTraffic, "nothing is sent: there is no traffic"));
     }
 }

@@ -103,6 +103,7 @@ fn pattern_name(pattern: &Pattern) -> &'static str {
         Pattern::Trace(_) => "trace",
         Pattern::Collective(_) => "collective",
         Pattern::Schedule(_) => "schedule",
+        Pattern::Attached(_) => "attached",
     }
 }
 
@@ -328,6 +329,10 @@ impl Builder<'_> {
             Pattern::Trace(pattern) => self.trace(&pattern.file, planned, checker),
             Pattern::Collective(_) => self.collective(planned, checker),
             Pattern::Schedule(_) => self.schedule(planned, checker),
+            Pattern::Attached(_) => {
+                self.pairs("attached", Between::Any, (None, None), checker);
+                None
+            }
         };
         let flows = flows.unwrap_or_default();
         self.check_reachable(&flows, checker);

@@ -7,7 +7,7 @@ use narrows_sim::observe::{
     BetweenWindows, DiscardObserver, LiveObserver, PortObserver, Recorders, RowLimit, StateObserver,
     WindowObserver,
 };
-use narrows_sim::traffic::Traffic;
+use narrows_sim::traffic::{FlowSpec, Traffic};
 use narrows_sim::{External, LinkId, OnProgress, RecordedSession};
 
 use super::{Options, execution, most_events, prepared, too_many_events};
@@ -74,6 +74,11 @@ impl Steps {
         let seed = plan.scenario.seed;
         let session = RecordedSession::with_external(&plan.network, traffic, seed, external, &mut all);
         Self { plan: Arc::clone(plan), session, events, most_events, complete: false }
+    }
+
+    /// Flows were added to those of the plan, from outside. Their results are among the others.
+    pub(crate) fn add_flows(&mut self, flows: &[FlowSpec]) {
+        Arc::make_mut(&mut self.plan).traffic.flows.extend(flows);
     }
 
     /// The simulation, for those who know what is outside.

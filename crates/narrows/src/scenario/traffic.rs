@@ -71,6 +71,8 @@ pub enum Pattern {
     Collective(Collective),
     /// Ranks that compute, send and receive as a file says.
     Schedule(Schedule),
+    /// Messages of a program that is attached to the run.
+    Attached(Attached),
 }
 
 impl Pattern {
@@ -117,7 +119,8 @@ impl Pattern {
             | Self::Permutation(_)
             | Self::AllToAll(_)
             | Self::OnOff(_)
-            | Self::Collective(_) => return None,
+            | Self::Collective(_)
+            | Self::Attached(_) => return None,
         };
         match sizes {
             SizeSource::File(file) => Some(file),
@@ -125,6 +128,12 @@ impl Pattern {
         }
     }
 }
+
+/// Messages from any host to any other that a program sends while the run goes on, through the C library, its C++ header, or Python. Each is
+/// a flow. Run without such a program the group sends nothing.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Attached {}
 
 /// Open loop: arrivals do not depend on how the network copes.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]

@@ -1,10 +1,24 @@
 //! Deliveries of a session to those outside, and when they come.
 
+use std::collections::BTreeMap;
+
 use narrows_proto::units::Time;
 
-use super::{Delivered, Delivery, ReceivedPacket, Session, last_before};
+use super::{Closed, Delivered, Delivery, ReceivedPacket, Session, last_before};
 use crate::ids::HostId;
 use crate::observe::Observer;
+use crate::traffic::FlowSpec;
+use crate::world::Closing;
+
+/// One flow less will arrive at a host.
+fn leave(receivers: &mut BTreeMap<HostId, u32>, host: HostId) {
+    if let Some(flows) = receivers.get_mut(&host) {
+        *flows -= 1;
+        if *flows == 0 {
+            receivers.remove(&host);
+        }
+    }
+}
 
 impl<O: Observer> Session<O> {
     /// Does everything up to and including the first moment at which somebody outside receives something, `at` at the latest: all
@@ -56,16 +70,20 @@ impl<O: Observer> Session<O> {
         let first_new = self.deliveries.len();
         for (shard, delivered) in self.shards.iter().zip(&mut self.delivered) {
             for &(flow, at) in &shard.world.log.completions[*delivered..] {
-                let host = shard.world.shared.flows[flow.index()].to;
+                let spec = &shard.world.shared.flows[flow.index()];
+                let host = spec.to;
                 if self.expected.remove(&flow) {
                     self.awaited += 1;
-                    self.receivers.entry(host).and_modify(|flows| *flows -= 1);
+                    leave(&mut self.receivers, host);
+                    if let Some(events) = &mut self.events {
+                        events.on_received(flow, at, spec);
+                    }
                 }
                 self.deliveries.push(Delivery { at, host, what: Delivered::Message(flow) });
             }
             *delivered = shard.world.log.completions.len();
         }
-        self.receivers.retain(|_, flows| *flows > 0);
+        self.collect_closings();
         for index in 0..self.external.len() {
             let host = self.external[index];
             let (shard, node) = self.place(host);
@@ -77,6 +95,22 @@ impl<O: Observer> Session<O> {
         }
         // Several at one host at the same time come in the order in which they arrived.
         self.deliveries[first_new..].sort_by_key(|delivery| (delivery.at, delivery.host));
+    }
+
+    /// Looks for flows that their sources are done with.
+    fn collect_closings(&mut self) {
+        let Some(events) = &mut self.events else { return };
+        let closings = std::mem::take(&mut self.shards[0].world.log.closings);
+        for Closing { at, flow, gave_up, record } in closings {
+            events.on_closed(flow);
+            self.awaited += 1;
+            let FlowSpec { from, to, .. } = self.shards[0].world.shared.flows[flow.index()];
+            if gave_up && self.expected.remove(&flow) {
+                leave(&mut self.receivers, to);
+            }
+            let what = Delivered::Closed(Closed { flow, gave_up, record: record as usize });
+            self.deliveries.push(Delivery { at, host: from, what });
+        }
     }
 
     /// When the next packet, of those on their way, arrives where somebody outside may receive something.

@@ -1,0 +1,205 @@
+//! Networks by handle. Each thread has a table of its own, so that calls from another thread are noticed without a lock.
+
+use std::cell::{Cell, RefCell};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Once;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use narrows::attach::Attached;
+use narrows::results::Results;
+
+use crate::error::nrw_status::{self, *};
+use crate::error::{Failure, keep};
+
+/// A handle: thread, place, serial number of the network in its thread.
+const THREAD_BITS: u32 = 20;
+const PLACE_BITS: u32 = 16;
+const SERIAL_BITS: u32 = 28;
+
+/// A network that was opened.
+pub(crate) struct Open {
+    /// Serial number.
+    serial: u64,
+    pub(crate) run: Run,
+}
+
+/// The run, or what it has left.
+pub(crate) enum Run {
+    Goes(Box<Attached>),
+    Finished(Box<Results>),
+    /// It could not be finished.
+    Lost,
+}
+
+impl Run {
+    pub(crate) fn goes(&mut self) -> Result<&mut Attached, Failure> {
+        match self {
+            Self::Goes(run) => Ok(run),
+            Self::Finished(_) | Self::Lost => Err(Failure::new(NRW_BAD_STATE, "the run has been finished")),
+        }
+    }
+
+    pub(crate) fn finished(&self) -> Result<&Results, Failure> {
+        match self {
+            Self::Finished(results) => Ok(results),
+            Self::Goes(_) => Err(Failure::new(NRW_BAD_STATE, "the run goes on: call nrw_finish before")),
+            Self::Lost => Err(Failure::new(NRW_BAD_STATE, "the run could not be finished")),
+        }
+    }
+
+    /// Ends the run.
+    pub(crate) fn finish(&mut self) -> Result<(), Failure> {
+        self.goes()?;
+        if let Self::Goes(run) = std::mem::replace(self, Self::Lost) {
+            *self = Self::Finished(Box::new(run.finish()?));
+        }
+        Ok(())
+    }
+}
+
+#[derive(Default)]
+struct Table {
+    /// Number of the thread, from 1 on; none before the first network.
+    thread: Option<u64>,
+    places: Vec<Option<Open>>,
+    opened: u64,
+}
+
+static THREADS: AtomicU64 = AtomicU64::new(0);
+
+thread_local! {
+    static TABLE: RefCell<Table> = RefCell::default();
+    /// A call of this library is under way in this thread.
+    static INSIDE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Calls `work`. No panic comes out, and none is printed.
+pub(crate) fn guarded(work: impl FnOnce() -> Result<(), Failure>) -> nrw_status {
+    silence();
+    let before = INSIDE.replace(true);
+    let done = catch_unwind(AssertUnwindSafe(work));
+    INSIDE.set(before);
+    match done {
+        Ok(Ok(())) => NRW_OK,
+        Ok(Err(failure)) => keep(failure),
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic");
+            keep(Failure::new(NRW_INTERNAL, format!("a bug of Narrows: {text}")))
+        }
+    }
+}
+
+/// Panics inside of this library print nothing; those of others do what they did.
+fn silence() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if !INSIDE.try_with(Cell::get).unwrap_or(false) {
+                before(info);
+            }
+        }));
+    });
+}
+
+/// Keeps a network. Returns its handle.
+pub(crate) fn add(run: Attached) -> Result<u64, Failure> {
+    let limit = |what: &str| Failure::new(NRW_LIMIT, format!("too many {what}"));
+    TABLE.with_borrow_mut(|table| {
+        let thread = match table.thread {
+            Some(thread) => thread,
+            None => *table.thread.insert(THREADS.fetch_add(1, Ordering::Relaxed) + 1),
+        };
+        if thread >= 1 << THREAD_BITS {
+            return Err(limit("threads have opened networks"));
+        }
+        let serial = table.opened + 1;
+        if serial >= 1 << SERIAL_BITS {
+            return Err(limit("networks have been opened in this thread"));
+        }
+        let place = match table.places.iter().position(Option::is_none) {
+            Some(free) => free,
+            None if table.places.len() < 1 << PLACE_BITS => {
+                table.places.push(None);
+                table.places.len() - 1
+            }
+            None => return Err(limit("networks are open")),
+        };
+        table.opened = serial;
+        table.places[place] = Some(Open { serial, run: Run::Goes(Box::new(run)) });
+        Ok(thread << (PLACE_BITS + SERIAL_BITS) | (place as u64) << SERIAL_BITS | serial)
+    })
+}
+
+/// The place of a handle in the table of this thread.
+fn place_of(table: &Table, handle: u64) -> Result<usize, Failure> {
+    let thread = handle >> (PLACE_BITS + SERIAL_BITS);
+    let place = (handle >> SERIAL_BITS & ((1 << PLACE_BITS) - 1)) as usize;
+    let serial = handle & ((1 << SERIAL_BITS) - 1);
+    let bad = |text: &str| Err(Failure::new(NRW_BAD_HANDLE, text));
+    if thread == 0 || thread > THREADS.load(Ordering::Relaxed) {
+        return bad("this is no handle of a network");
+    }
+    if table.thread != Some(thread) {
+        let text = "another thread opened this network: only that may call functions for it";
+        return Err(Failure::new(NRW_WRONG_THREAD, text));
+    }
+    match table.places.get(place).and_then(Option::as_ref) {
+        Some(open) if open.serial == serial => Ok(place),
+        _ if serial == 0 || serial > table.opened => bad("this is no handle of a network"),
+        _ => bad("the network has been closed"),
+    }
+}
+
+/// Takes a network out of the table.
+pub(crate) fn take(handle: u64) -> Result<Open, Failure> {
+    TABLE.with_borrow_mut(|table| {
+        let place = place_of(table, handle)?;
+        table.places[place].take().ok_or_else(|| Failure::new(NRW_BAD_HANDLE, "the network has been closed"))
+    })
+}
+
+/// Works on a network. One that panics is closed.
+pub(crate) fn with(handle: u64, work: impl FnOnce(&mut Open) -> Result<(), Failure>) -> nrw_status {
+    guarded(|| {
+        // Outside of the table meanwhile: after a panic it is gone.
+        let mut open = take(handle)?;
+        let done = work(&mut open);
+        TABLE.with_borrow_mut(|table| {
+            let place = (handle >> SERIAL_BITS & ((1 << PLACE_BITS) - 1)) as usize;
+            table.places[place] = Some(open);
+        });
+        done
+    })
+}
+
+/// Numbers of messages and timers carry a part of the serial number of their network.
+const OF_NETWORK: u32 = 40;
+const IS_TIMER: u64 = 1 << 39;
+
+impl Open {
+    fn mark(&self) -> u64 {
+        (self.serial & ((1 << (64 - OF_NETWORK)) - 1)) << OF_NETWORK
+    }
+
+    pub(crate) fn message(&self, number: u32) -> u64 {
+        self.mark() | u64::from(number)
+    }
+
+    pub(crate) fn timer(&self, number: u32) -> u64 {
+        self.mark() | IS_TIMER | u64::from(number)
+    }
+
+    /// The number of a message, if it is one of this network.
+    pub(crate) fn message_number(&self, id: u64) -> Result<u32, Failure> {
+        u32::try_from(id ^ self.mark())
+            .map_err(|_| Failure::new(NRW_BAD_HANDLE, "this is no message of this network"))
+    }
+
+    /// The same for a timer.
+    pub(crate) fn timer_number(&self, id: u64) -> Result<u32, Failure> {
+        u32::try_from(id ^ self.mark() ^ IS_TIMER)
+            .map_err(|_| Failure::new(NRW_BAD_HANDLE, "this is no timer of this network"))
+    }
+}
