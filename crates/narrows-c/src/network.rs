@@ -15,7 +15,7 @@ pub extern "C" fn nrw_abi() -> u32 {
     NRW_ABI
 }
 
-/// The version of Narrows, with a fingerprint of its engine: two with the same give the same results.
+/// The version of Narrows.
 #[unsafe(no_mangle)]
 pub extern "C" fn nrw_version() -> *const c_char {
     const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "\0");

@@ -61,6 +61,6 @@ mod tests {
     #[test]
     fn the_schema_tells_what_can_be_chosen() {
         assert_eq!(variants("Topology")[0], ["dumbbell", "Senders and receivers around one bottleneck."]);
-        assert_eq!(variants("Pattern").len(), 12);
+        assert_eq!(variants("Pattern").len(), 13);
     }
 }
