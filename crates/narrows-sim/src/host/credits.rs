@@ -1,4 +1,4 @@
-//! Credits of receivers: requests that arrive here are granted in turn, and grants that arrive let flows from here go on.
+//! Credits of receivers: flows from here request some and go on when it is granted, and requests that arrive are granted in turn.
 
 use narrows_proto::rdma::credits::Pull;
 use narrows_proto::units::Time;
@@ -11,6 +11,24 @@ use crate::packet::{Packet, Parcel};
 use crate::world::World;
 
 impl Host {
+    /// Sends a packet of a flow that brings a request for credit along.
+    #[inline(never)]
+    pub(super) fn send_request<O: Observer>(
+        &mut self,
+        now: Time,
+        slot: u32,
+        packet: Packet,
+        world: &mut World<O>,
+    ) {
+        let sources = self.senders.outgoing.len();
+        let Some(outgoing) = self.senders.outgoing.get_mut(slot) else { return };
+        let group = &world.shared.groups[outgoing.group as usize];
+        let request = outgoing.source.request(group, sources).unwrap_or_default();
+        let packet = self.as_sent(now, packet).with_trailers(1);
+        let slots = [Packet::of_words([request, 0, 0, 0]), Packet::default()];
+        self.senders.nic.send(now, Parcel { packet, trailers: &slots }, world);
+    }
+
     /// The next turn of a grant may have come.
     pub(super) fn wake_grants<O>(&mut self, now: Time, world: &World<O>) {
         let Some(grants) = &mut self.grants else { return };

@@ -351,23 +351,17 @@ impl Host {
     /// Sends a packet of a flow.
     #[inline]
     fn send<O: Observer>(&mut self, now: Time, packet: Packet, world: &mut World<O>) {
-        let packet = match &mut self.mechanisms {
-            Some(mechanisms) if self.restrained => mechanisms.on_sent(now, packet),
-            _ => packet,
-        };
+        let packet = self.as_sent(now, packet);
         self.senders.nic.send(now, Parcel::bare(packet), world);
     }
 
-    /// Sends a packet of a flow that brings a request for credit along.
-    #[inline(never)]
-    fn send_request<O: Observer>(&mut self, now: Time, slot: u32, packet: Packet, world: &mut World<O>) {
-        let sources = self.senders.outgoing.len();
-        let Some(outgoing) = self.senders.outgoing.get_mut(slot) else { return };
-        let group = &world.shared.groups[outgoing.group as usize];
-        let request = outgoing.source.request(group, sources).unwrap_or_default();
-        let slots = [Packet::of_words([request, 0, 0, 0]), Packet::default()];
-        let parcel = Parcel { packet: packet.with_trailers(1), trailers: &slots };
-        self.senders.nic.send(now, parcel, world);
+    /// A packet of a flow as mechanisms let it leave.
+    #[inline(always)]
+    fn as_sent(&mut self, now: Time, packet: Packet) -> Packet {
+        match &mut self.mechanisms {
+            Some(mechanisms) if self.restrained => mechanisms.on_sent(now, packet),
+            _ => packet,
+        }
     }
 
     fn on_ack<O: Observer>(&mut self, now: Time, parcel: Parcel<'_>, world: &mut World<O>) {

@@ -1,5 +1,6 @@
 //! Choice of paths by the senders of packets, checked.
 
+use narrows_proto::cc::Config;
 use narrows_proto::rdma::{Paths, Recovery};
 use narrows_sim::Routing;
 use narrows_sim::traffic::Transport;
@@ -37,9 +38,10 @@ impl Mechanism for Home {
 
     /// Tags of limiters stand where packets have their entropy, and telemetry where acknowledgments say which packets have arrived.
     fn check_traffic(&self, layout: &Layout<'_>, checker: &mut Checker<'_>) {
-        for group in &layout.traffic.groups {
+        check_credits(layout, checker);
+        for (number, group) in layout.traffic.groups.iter().enumerate() {
             let Transport::Rdma { params, cc } = &group.transport else { continue };
-            let path = format!("traffic.{}.rdma", group.name);
+            let path = format!("traffic.{number}.rdma");
             if params.paths.is_some() && layout.network.reaction.is_some() {
                 let message = format!(
                     "traffic \"{}\" has paths, and reaction_points put their tag where packets have entropy",
@@ -67,15 +69,32 @@ impl Mechanism for Home {
         if matches!(layout.network.routing, Routing::Ecmp | Routing::Wcmp(_)) {
             return;
         }
-        let spreads = layout.traffic.groups.iter().find(|group| group.transport.has_entropy());
-        if let Some(group) = spreads {
+        let mut groups = layout.traffic.groups.iter().enumerate();
+        if let Some((number, group)) = groups.find(|(_, group)| group.transport.has_entropy()) {
             let message = format!(
                 "packets of traffic \"{}\" have entropy, and switches choose paths without it",
                 group.name
             );
             let help = "use routing = \"ecmp\", or leave out paths";
             let warning = Diagnostic::warning(Code::NotHashed, message).help(help);
-            checker.error(&format!("traffic.{}.rdma.paths", group.name), warning);
+            checker.error(&format!("traffic.{number}.rdma.paths"), warning);
+        }
+    }
+}
+
+/// A host has one pacer for all that it grants.
+fn check_credits(layout: &Layout<'_>, checker: &mut Checker<'_>) {
+    let mut first = None;
+    for (number, group) in layout.traffic.groups.iter().enumerate() {
+        let Some(credits) = group.transport.control().and_then(Config::credits) else { continue };
+        let (name, of_first) = *first.get_or_insert((&group.name, credits));
+        if credits != of_first {
+            let message = format!(
+                "credits of traffic \"{}\" and of \"{name}\" differ: a host grants at one rate",
+                group.name
+            );
+            let error = Diagnostic::error(Code::Conflict, message).help("give both the same settings");
+            checker.error(&format!("traffic.{number}.cc"), error);
         }
     }
 }

@@ -193,7 +193,7 @@ fn check_credits(
     if params.recovery != Recovery::AnyOrder {
         let message =
             format!("{cc} of traffic \"{name}\" has credits, which need packets taken in any order");
-        let help = format!("set {path}.rdma.recovery = \"any_order\"");
+        let help = format!("set traffic.{name}.rdma.recovery = \"any_order\"");
         checker
             .error(&format!("{path}.rdma.recovery"), Diagnostic::error(Code::Conflict, message).help(help));
     }
