@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use narrows::addresses::{address_of, host_of};
-use narrows::diagnostic::{Code, Diagnostic};
+use narrows::diagnostic::help_with;
 use narrows::document::Document;
 use narrows::plan::Plan;
 use narrows::results::Results;
@@ -168,8 +168,7 @@ fn find(plan: &Plan, name: &str) -> Result<HostId, Error> {
     if let Some(host) = names().position(|known| known == name) {
         return Ok(HostId(host as u32));
     }
-    let help = Diagnostic::error(Code::UnknownName, "").known(name, names()).help.unwrap_or_default();
-    Err(Error::UnknownHost { host: name.to_owned(), help })
+    Err(Error::UnknownHost { host: name.to_owned(), help: help_with(name, names()) })
 }
 
 /// A host that is to have sockets.

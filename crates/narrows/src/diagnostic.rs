@@ -82,12 +82,17 @@ impl Diagnostic {
     /// The same, pointing out which of `known` names is nearest to the unknown one.
     #[must_use]
     pub fn known<'a>(self, unknown: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
-        let known: Vec<_> = known.into_iter().collect();
-        let all = format!("known: {}", list(&known));
-        match nearest(unknown, known.iter().copied()) {
-            Some(nearest) => self.help(format!("did you mean \"{nearest}\"? {all}")),
-            None => self.help(all),
-        }
+        self.help(help_with(unknown, known))
+    }
+}
+
+/// Help with a name that is not known: which of those that are is nearest, and all of them.
+pub fn help_with<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    let known: Vec<_> = known.into_iter().collect();
+    let all = format!("known: {}", list(&known));
+    match nearest(unknown, known.iter().copied()) {
+        Some(nearest) => format!("did you mean \"{nearest}\"? {all}"),
+        None => all,
     }
 }
 

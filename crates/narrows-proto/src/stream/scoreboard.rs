@@ -217,12 +217,10 @@ impl Scoreboard {
 
     /// Marks the first segment and everything sent at or before `before` as lost (RFC 8985 §6.3).
     pub(crate) fn lose_after_timeout(&mut self, before: Time) {
-        for number in self.front..self.front + self.segments.len() as u64 {
-            let sent = &self.segments[(number - self.front) as usize];
-            if sent.state == State::InFlight && (number == self.front || sent.sent_at <= before) {
-                self.lose(number);
-            }
+        if self.segments.front().is_some_and(|first| first.state == State::InFlight) {
+            self.lose(self.front);
         }
+        self.lose_sent_by(before);
     }
 
     /// When the packet under way was sent that has been so for longest.

@@ -2,7 +2,7 @@
 
 use super::reception::Incoming;
 use narrows_proto::rdma::credits::Arrival;
-use narrows_proto::rdma::{self, CnpPer, Recovery, Reply, Trimmed};
+use narrows_proto::rdma::{self, CnpPer, Reply, Trimmed};
 use narrows_proto::stream::AckFrame;
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 
@@ -11,9 +11,7 @@ use super::agenda::{Agenda, Wake};
 use super::grants::Grants;
 use super::new_flow::NewFlow;
 use super::nic::Nic;
-use super::packets::{
-    Way, ack_packet, arrived_segment, cnp_packet, grant_packet, rdma_ack_packet, selective_ack_packet,
-};
+use super::packets::{Way, ack_packet, arrived_segment, cnp_packet, grant_packet, rdma_ack_packet};
 use super::senders::Senders;
 use super::transport::Sink;
 use crate::ids::FlowId;
@@ -301,10 +299,7 @@ fn push_rdma_ack(
     back: Way,
     group: &GroupState,
 ) {
-    let (packet, slots) = match group.rdma().params.recovery {
-        Recovery::AnyOrder => selective_ack_packet(frame, back, group),
-        Recovery::GoBackN | Recovery::SelectiveRepeat => rdma_ack_packet(frame, telemetry, back, group),
-    };
+    let (packet, slots) = rdma_ack_packet(frame, telemetry, back, group);
     nic.push_ready(Parcel { packet, trailers: &slots });
 }
 

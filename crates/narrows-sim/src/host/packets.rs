@@ -1,13 +1,13 @@
 //! Segments, acknowledgements and CNPs of transports, as packets.
 
 use narrows_proto::cc::Ecn;
-use narrows_proto::rdma;
+use narrows_proto::rdma::{self, Recovery};
 use narrows_proto::stream::{AckFrame, Segment};
 use narrows_proto::units::Bytes;
 
 use crate::ids::{FlowId, HostId};
 use crate::packet::{self, Control, ECT, Fields, Kind, Packet, Parcel, Trailers, wire_size};
-use crate::world::{GroupState, TransportState};
+use crate::world::{GroupState, RdmaState, TransportState};
 
 /// Where a packet of a flow goes.
 #[derive(Clone, Copy)]
@@ -77,7 +77,7 @@ pub(crate) fn ack_packet(frame: &AckFrame, trailers: u8, way: Way, group: &Group
 }
 
 /// The packet that carries `frame`, of an RDMA connection, and its trailers: with the telemetry of the data packet that it answers, if
-/// there is some.
+/// there is some. Where packets are taken in any order it goes the way that its entropy says.
 #[inline]
 pub(crate) fn rdma_ack_packet(
     frame: &rdma::AckFrame,
@@ -85,29 +85,10 @@ pub(crate) fn rdma_ack_packet(
     way: Way,
     group: &GroupState,
 ) -> (Packet, Trailers) {
-    let (flags, trailers, slots) = packet::pack_rdma(frame, telemetry);
-    let packet = Packet::new(Fields {
-        seq: frame.ack,
-        flow: way.flow,
-        to: way.to,
-        size: wire_size(group.rdma().params.ack_size),
-        incarnation: way.incarnation,
-        kind: Kind::Ack,
-        priority: group.rdma().ack_priority,
-        flags: flags | group.rdma().ect,
-        trailers,
-    });
-    (packet, slots)
-}
-
-/// The same where packets are taken in any order: it goes the way that its entropy says.
-pub(crate) fn selective_ack_packet(
-    frame: &rdma::AckFrame,
-    way: Way,
-    group: &GroupState,
-) -> (Packet, Trailers) {
-    let (flags, trailers, slots) = packet::pack_selective(frame);
     let rdma = group.rdma();
+    let in_any_order = rdma.params.recovery == Recovery::AnyOrder;
+    let (flags, trailers, slots) =
+        if in_any_order { packet::pack_selective(frame) } else { packet::pack_rdma(frame, telemetry) };
     let packet = Packet::new(Fields {
         seq: frame.ack,
         flow: way.flow,
@@ -119,37 +100,32 @@ pub(crate) fn selective_ack_packet(
         flags: flags | rdma.ect,
         trailers,
     });
-    (packet.with_entropy(frame.selective.entropy), slots)
+    (if in_any_order { packet.with_entropy(frame.selective.entropy) } else { packet }, slots)
 }
 
 /// Credit for a sender.
 pub(crate) fn grant_packet(granted: u64, way: Way, group: &GroupState) -> Packet {
     let rdma = group.rdma();
-    Packet::new(Fields {
-        seq: granted,
-        flow: way.flow,
-        to: way.to,
-        size: wire_size(rdma.params.ack_size),
-        incarnation: way.incarnation,
-        kind: Kind::Control(Control::Grant),
-        priority: rdma.ack_priority,
-        flags: rdma.ect,
-        trailers: 0,
-    })
+    let (size, priority) = (rdma.params.ack_size, rdma.ack_priority);
+    control_packet(Control::Grant, granted, (size, priority), way, rdma)
 }
 
 /// A congestion notification packet.
 pub(crate) fn cnp_packet(way: Way, group: &GroupState) -> Packet {
     let rdma = group.rdma();
-    Packet::new(Fields {
-        seq: 0,
-        flow: way.flow,
-        to: way.to,
-        size: wire_size(rdma.params.cnp_size),
-        incarnation: way.incarnation,
-        kind: Kind::Control(Control::Cnp),
-        priority: rdma.cnp_priority,
-        flags: rdma.ect,
-        trailers: 0,
-    })
+    let (size, priority) = (rdma.params.cnp_size, rdma.cnp_priority);
+    control_packet(Control::Cnp, 0, (size, priority), way, rdma)
+}
+
+/// A packet of an RDMA receiver that says no more than a number.
+fn control_packet(
+    control: Control,
+    seq: u64,
+    (size, priority): (Bytes, u8),
+    way: Way,
+    rdma: &RdmaState,
+) -> Packet {
+    let Way { flow, to, incarnation } = way;
+    let (kind, size, flags, trailers) = (Kind::Control(control), wire_size(size), rdma.ect, 0);
+    Packet::new(Fields { seq, flow, to, size, incarnation, kind, priority, flags, trailers })
 }

@@ -31,8 +31,7 @@ impl Packet {
     /// The same packet with entropy.
     #[inline(always)]
     pub(crate) fn with_entropy(self, entropy: u16) -> Self {
-        let high = self.high() & !(0xffff << TAG) | u64::from(entropy) << TAG;
-        Self { header: pair(self.header as u64 | SPREAD, high), ..self }
+        self.with_marks(SPREAD).with_tag_bits(entropy)
     }
 }
 

@@ -10,7 +10,7 @@ use narrows_proto::units::Time;
 
 pub(crate) use self::arrivals::{Arrival, Arrivals, Groups, MAX_WINDOW, OWN, check_places, entry, place};
 pub(crate) use self::calendar::{Calendar, Windows};
-pub(crate) use self::shared::{Flight, GroupState, NO_FLOW, NO_RANK, Shared, TransportState};
+pub(crate) use self::shared::{Flight, GroupState, NO_FLOW, NO_RANK, RdmaState, Shared, TransportState};
 use crate::followers::Report;
 use crate::ids::FlowId;
 use crate::link::{Target, Wires};

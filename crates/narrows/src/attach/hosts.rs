@@ -1,8 +1,7 @@
-//! Hosts that can exchange messages, and names that were meant.
+//! Hosts that can exchange messages.
 
 use narrows_sim::{HostId, Paths};
 
-use crate::diagnostic::{Code, Diagnostic};
 use crate::plan::Plan;
 
 /// By host: the first of those between which paths lead.
@@ -18,9 +17,4 @@ pub(super) fn islands(plan: &Plan) -> Vec<HostId> {
         host
     };
     (0..plan.network.topology.hosts().len()).map(|host| island(HostId::from(host))).collect()
-}
-
-/// Names that there are, and the one nearest to another.
-pub(super) fn known<'a>(unknown: &str, names: impl IntoIterator<Item = &'a str>) -> String {
-    Diagnostic::error(Code::UnknownName, "").known(unknown, names).help.unwrap_or_default()
 }

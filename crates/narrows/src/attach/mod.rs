@@ -52,8 +52,9 @@ use narrows_sim::{
 };
 
 pub use self::error::Error;
-use self::hosts::{islands, known};
+use self::hosts::islands;
 pub use self::message::{Event, EventKind, Message, MessageId, NewMessage, TimerId, Totals};
+use crate::diagnostic::help_with;
 use crate::document::Document;
 use crate::plan::{ENDLESS, Plan};
 use crate::results::{Recorded, Results};
@@ -186,8 +187,7 @@ impl Attached {
         }
         let topology = &self.plan.network.topology;
         let names = (0..self.host_count()).map(|host| topology.host_name(HostId::from(host)));
-        let help = known(name, names);
-        Err(Error::UnknownHost { host: name.to_owned(), help })
+        Err(Error::UnknownHost { host: name.to_owned(), help: help_with(name, names) })
     }
 
     /// The host of this number, from 0 on in the order of the network.
@@ -228,7 +228,7 @@ impl Attached {
         if let Some(group) = names().position(|known| known == name) {
             return Ok(GroupId::from(group));
         }
-        Err(Error::UnknownClass { class: name.to_owned(), help: known(name, names()) })
+        Err(Error::UnknownClass { class: name.to_owned(), help: help_with(name, names()) })
     }
 
     /// The traffic group of this number, in the order of the scenario from 0 on.

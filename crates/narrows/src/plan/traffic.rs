@@ -19,7 +19,7 @@ use super::select::{self, Places};
 use super::{Checker, ENDLESS, PlannedGroup};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::document::Document;
-use crate::mechanism::{self, Mechanism, near_source};
+use crate::mechanism::{self, near_source};
 use crate::scenario::{Between, Names, Pattern, Scenario, SizeSource};
 use crate::sizes::{self, LoadedSizes};
 
@@ -180,6 +180,11 @@ fn check_ecn(group: &crate::scenario::Traffic, cc: &Config, path: &str, checker:
     }
 }
 
+/// The mechanism that holds back single flows of a group, if one does.
+fn holder(transport: &Transport, near_source: bool, ground: &Ground<'_>) -> Option<&'static str> {
+    mechanism::all().find_map(|mechanism| mechanism.holds_flows(transport, near_source, ground.network))
+}
+
 /// Requests for credit travel in packets that their flow sends itself, and are for receivers that take any order.
 fn check_credits(
     name: &str,
@@ -197,9 +202,7 @@ fn check_credits(
         checker
             .error(&format!("{path}.rdma.recovery"), Diagnostic::error(Code::Conflict, message).help(help));
     }
-    let holds =
-        |mechanism: &'static dyn Mechanism| mechanism.holds_flows(transport, near_source, ground.network);
-    if let Some(what) = mechanism::all().find_map(holds) {
+    if let Some(what) = holder(transport, near_source, ground) {
         let message = format!(
             "traffic \"{name}\" has credits, and {what} sends packets of its flows without their requests"
         );
@@ -217,9 +220,7 @@ fn check_queue_pairs(
     ground: &Ground<'_>,
     checker: &mut Checker<'_>,
 ) {
-    let holds =
-        |mechanism: &'static dyn Mechanism| mechanism.holds_flows(transport, near_source, ground.network);
-    if let Some(what) = mechanism::all().find_map(holds) {
+    if let Some(what) = holder(transport, near_source, ground) {
         let message = format!(
             "traffic \"{name}\" has queue pairs, and {what} holds back single flows, which messages of one are not"
         );
