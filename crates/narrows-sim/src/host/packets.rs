@@ -78,7 +78,6 @@ pub(crate) fn ack_packet(frame: &AckFrame, trailers: u8, way: Way, group: &Group
 
 /// The packet that carries `frame`, of an RDMA connection, and its trailers: with the telemetry of the data packet that it answers, if
 /// there is some. Where packets are taken in any order it goes the way that its entropy says.
-#[inline]
 pub(crate) fn rdma_ack_packet(
     frame: &rdma::AckFrame,
     telemetry: Option<Parcel<'_>>,
