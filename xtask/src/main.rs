@@ -82,7 +82,7 @@ enum Task {
     /// Compile the programs of narrows-bpf for the kernel; needs clang and llvm
     Bpf,
     /// Build the C library and put it with its headers into target/capi
-    Capi,
+    Capi(capi::Arguments),
     /// Open traces in Wireshark and reports in Chromium and compare what they find
     Viewers,
 }
@@ -113,7 +113,7 @@ fn main() -> Result<()> {
         Task::Playground(arguments) => playground::run(&shell, &arguments),
         Task::Twins(arguments) => twins::run(&shell, &arguments),
         Task::Bpf => bpf::run(&shell),
-        Task::Capi => capi::run(&shell),
+        Task::Capi(arguments) => capi::run(&shell, &arguments),
         Task::Viewers => viewers::run(&shell),
     }
 }

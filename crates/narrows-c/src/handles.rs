@@ -16,6 +16,8 @@ const THREAD_BITS: u32 = 20;
 const PLACE_BITS: u32 = 16;
 const SERIAL_BITS: u32 = 28;
 
+const CLOSED: &str = "the network has been closed";
+
 /// A network that was opened.
 pub(crate) struct Open {
     /// Serial number.
@@ -148,7 +150,7 @@ fn place_of(table: &Table, handle: u64) -> Result<usize, Failure> {
     match table.places.get(place).and_then(Option::as_ref) {
         Some(open) if open.serial == serial => Ok(place),
         _ if serial == 0 || serial > table.opened => bad("this is no handle of a network"),
-        _ => bad("the network has been closed"),
+        _ => bad(CLOSED),
     }
 }
 
@@ -156,22 +158,31 @@ fn place_of(table: &Table, handle: u64) -> Result<usize, Failure> {
 pub(crate) fn take(handle: u64) -> Result<Open, Failure> {
     TABLE.with_borrow_mut(|table| {
         let place = place_of(table, handle)?;
-        table.places[place].take().ok_or_else(|| Failure::new(NRW_BAD_HANDLE, "the network has been closed"))
+        table.places[place].take().ok_or_else(|| Failure::new(NRW_BAD_HANDLE, CLOSED))
     })
 }
 
 /// Works on a network. One that panics is closed.
 pub(crate) fn with(handle: u64, work: impl FnOnce(&mut Open) -> Result<(), Failure>) -> nrw_status {
     guarded(|| {
-        // Outside of the table meanwhile: after a panic it is gone.
-        let mut open = take(handle)?;
-        let done = work(&mut open);
         TABLE.with_borrow_mut(|table| {
-            let place = (handle >> SERIAL_BITS & ((1 << PLACE_BITS) - 1)) as usize;
-            table.places[place] = Some(open);
-        });
-        done
+            let place = place_of(table, handle)?;
+            let place = ClosedByPanic(&mut table.places[place]);
+            let open = place.0.as_mut().ok_or_else(|| Failure::new(NRW_BAD_HANDLE, CLOSED))?;
+            work(open)
+        })
     })
+}
+
+/// The place of a network, which is empty after a panic.
+struct ClosedByPanic<'a>(&'a mut Option<Open>);
+
+impl Drop for ClosedByPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            *self.0 = None;
+        }
+    }
 }
 
 /// Numbers of messages and timers carry a part of the serial number of their network.

@@ -137,6 +137,12 @@ fn a_ring_of_64_ranks_takes_the_ideal_time_and_that_of_the_native_collective() {
 }
 
 #[test]
+fn the_same_from_c_without_the_adapter() {
+    let Some(program) = compile("gcc", "examples/ring.c", &["-std=c99", "-Wpedantic"]) else { return };
+    check_ring(&program, 64, 6_400_000);
+}
+
+#[test]
 fn a_ring_of_1024_ranks_does_too() {
     let Some(program) = compile("g++", "examples/ring_all_reduce.cpp", &["-std=c++11"]) else { return };
     check_ring(&program, 1024, 1_024_000);

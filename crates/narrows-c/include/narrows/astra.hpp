@@ -18,13 +18,12 @@
 #define NARROWS_ASTRA_HPP
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <map>
 #include <memory>
 #include <stdexcept>
 #include <string>
-#include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -175,9 +174,32 @@ private:
     /* Messages of one (tag, source, destination): bytes that have arrived for nobody yet, and those who wait. */
     struct Match {
         std::uint64_t arrived = 0;
-        std::deque<Waiting> waiting;
+        std::vector<Waiting> waiting;
+        std::size_t served = 0; /* of those in `waiting` */
+
+        bool empty() const { return served == waiting.size(); }
+        const Waiting &front() const { return waiting[served]; }
+        void pop() {
+            if (++served == waiting.size() || served >= 64) {
+                waiting.erase(waiting.begin(), waiting.begin() + static_cast<std::ptrdiff_t>(served));
+                served = 0;
+            }
+        }
     };
-    using Key = std::tuple<int, int, int>;
+    struct Key {
+        int tag, src, dst;
+        bool operator==(const Key &other) const { return tag == other.tag && src == other.src && dst == other.dst; }
+    };
+    struct KeyHash {
+        std::size_t operator()(const Key &key) const {
+            std::uint64_t hash = static_cast<std::uint32_t>(key.tag);
+            for (const int part : {key.src, key.dst}) {
+                hash = hash * 0x9e3779b97f4a7c15u + static_cast<std::uint32_t>(part);
+            }
+            hash *= 0x9e3779b97f4a7c15u;
+            return static_cast<std::size_t>(hash ^ hash >> 32);
+        }
+    };
 
     void place(const std::string &traffic_class, int ranks) {
         check(nrw_class(network_, traffic_class.c_str(), &class_));
@@ -230,8 +252,8 @@ private:
 
     void receive(int src, int dst, int tag, std::uint64_t bytes, Call call) {
         host(src);
-        Match &match = matches_[Key(tag, src, dst)];
-        if (match.waiting.empty() && match.arrived >= bytes) {
+        Match &match = matches_[Key{tag, src, dst}];
+        if (match.empty() && match.arrived >= bytes) {
             match.arrived -= bytes;
             schedule(0, call); /* never inside of the call that receives */
         } else {
@@ -284,12 +306,12 @@ private:
     }
 
     void arrive(const Slot &slot) {
-        Match &match = matches_[Key(slot.tag, slot.src, slot.dst)];
+        Match &match = matches_[Key{slot.tag, slot.src, slot.dst}];
         match.arrived += slot.bytes;
         /* A handler may receive again, which joins the end of the line. */
-        while (!match.waiting.empty() && match.arrived >= match.waiting.front().bytes) {
-            const Waiting first = match.waiting.front();
-            match.waiting.pop_front();
+        while (!match.empty() && match.arrived >= match.front().bytes) {
+            const Waiting first = match.front();
+            match.pop();
             match.arrived -= first.bytes;
             first.call();
         }
@@ -303,7 +325,7 @@ private:
     std::vector<Slot> slots_;
     std::vector<std::uint64_t> free_;
     std::uint64_t pending_ = 0;
-    std::map<Key, Match> matches_;
+    std::unordered_map<Key, Match, KeyHash> matches_;
     int finished_ = 0;
     bool stopped_ = false;
 };

@@ -1,12 +1,14 @@
 //! Sessions whose messages come from a program that is attached to the run.
 
+use std::vec::Drain;
+
 use narrows_proto::units::{Bytes, Time};
 
 use super::{Delivery, Execution, External, Outcome, RecordedSession, Session};
 use crate::ids::{FlowId, GroupId, HostId};
 use crate::network::Network;
 use crate::record::FlowRecord;
-use crate::traffic::Traffic;
+use crate::traffic::{FlowSpec, Traffic};
 
 /// A [`Session`] without an observer, compiled in this crate as [`simulate`](super::simulate) is.
 #[derive(Debug)]
@@ -21,11 +23,6 @@ impl PlainSession {
     /// See [`Session::now`].
     pub fn now(&self) -> Time {
         self.0.now()
-    }
-
-    /// See [`Session::take_deliveries`].
-    pub fn take_deliveries(&mut self) -> Vec<Delivery> {
-        self.0.take_deliveries()
     }
 
     /// Ends the run now.
@@ -60,9 +57,19 @@ macro_rules! attached {
                 self.0.advance_until_event(at)
             }
 
+            /// See [`Session::drain_deliveries`].
+            pub fn drain_deliveries(&mut self) -> Drain<'_, Delivery> {
+                self.0.drain_deliveries()
+            }
+
             /// See [`Session::closed`].
             pub fn closed(&self, record: usize) -> &FlowRecord {
                 self.0.closed(record)
+            }
+
+            /// See [`Session::spec`].
+            pub fn spec(&self, flow: FlowId) -> FlowSpec {
+                self.0.spec(flow)
             }
 
             /// See [`Session::record_of`].

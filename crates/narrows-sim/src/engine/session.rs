@@ -22,13 +22,13 @@ mod events;
 mod latencies;
 mod watched;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use narrows_proto::units::{Bytes, Span, Time};
 
-use self::watched::Events;
+use self::watched::{Events, Milestone, Pending};
 use super::build::{self, LaidOut};
 use super::execution::{Execution, OnProgress, Stop};
 use super::look_ahead::{LookAhead, first_drained};
@@ -152,9 +152,9 @@ pub struct Session<O> {
     external: Vec<HostId>,
     /// The smallest and the largest packet that windows and queues are made for.
     sizes: [Bytes; 2],
-    /// Flows from outside that have not arrived.
-    expected: BTreeSet<FlowId>,
-    /// By host: number of them that it will receive.
+    /// What flows from outside have not come to yet.
+    pending: Pending,
+    /// By host: number of them that it will receive. Nobody asks in a session that is watched.
     receivers: BTreeMap<HostId, u32>,
     /// By thread: completed flows that have been delivered.
     delivered: Vec<usize>,
@@ -208,7 +208,7 @@ impl<O: Observer> Session<O> {
             at_switches: SwitchMechanisms::of_groups(network, &traffic.groups),
             external: external.hosts.clone(),
             sizes: [external.smallest_packet, largest.unwrap_or_default()],
-            expected: BTreeSet::new(),
+            pending: Pending::default(),
             receivers: BTreeMap::new(),
             delivered: vec![0; threads],
             deliveries: Vec::new(),
@@ -296,8 +296,10 @@ impl<O: Observer> Session<O> {
         let (from, to) = (spec.from, spec.to);
         assert!(!self.external.contains(&from), "flow {} starts at an external host", flow.0);
         self.share();
-        self.expected.insert(flow);
-        *self.receivers.entry(to).or_default() += 1;
+        self.pending.add(flow, Milestone::Received);
+        if self.events.is_none() {
+            *self.receivers.entry(to).or_default() += 1;
+        }
         let (shard, node) = self.place(from);
         let shard = &mut self.shards[shard];
         let (host, world) = shard.host_mut(node);

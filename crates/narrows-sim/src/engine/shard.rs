@@ -59,7 +59,7 @@ impl<O: Observer> Shard<O> {
         }
         let mut due = std::mem::take(&mut self.due);
         self.world.calendar.take(window, &mut due);
-        let prefetches = self.nodes.len() > MOST_IN_CACHE || self.world.crowded;
+        let prefetches = self.prefetches();
         for (place, &node) in due.iter().enumerate() {
             if prefetches {
                 self.prefetch(&due[place..], end);
@@ -161,6 +161,29 @@ impl<O: Observer> Shard<O> {
         }
         if let Some(Node::Host(host)) = node(1) {
             host.prefetch_flow(&self.world);
+        }
+    }
+
+    /// Its state does not stay in the cache.
+    pub(super) fn prefetches(&self) -> bool {
+        self.nodes.len() > MOST_IN_CACHE || self.world.crowded
+    }
+
+    /// Prefetches a node.
+    pub(super) fn prefetch_node(&self, node: u32) {
+        match &self.nodes[node as usize] {
+            Node::Host(host) => prefetch_lines(&**host),
+            Node::Switch(switch) => prefetch_lines(&**switch),
+        }
+    }
+
+    /// Prefetches the packets that arrive at a host, which is in the cache, and where a flow would start.
+    pub(super) fn prefetch_packets_of(&self, node: u32) {
+        if let Node::Host(host) = &self.nodes[node as usize] {
+            host.prefetch_state(&self.world);
+            host.prefetch_packets(&self.world);
+            host.prefetch_flow(&self.world);
+            host.prefetch_start();
         }
     }
 

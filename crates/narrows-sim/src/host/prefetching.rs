@@ -35,6 +35,11 @@ impl Host {
         self.prefetch_flow_at(0, world);
     }
 
+    /// Prefetches where the flows are listed that start.
+    pub(crate) fn prefetch_start(&self) {
+        prefetch_at(&self.starts, self.starts.len().wrapping_sub(1));
+    }
+
     /// Prefetches the state of the flow of a packet.
     #[inline]
     fn prefetch_flow_at<O>(&self, ahead: u32, world: &World<O>) {

@@ -79,15 +79,16 @@ macro_rules! each {
     };
 }
 
-/// A message with what has become of it.
+/// What has become of a message, beside its flow. Times are [`Time::NEVER`] before they come.
 #[derive(Clone, Copy, Debug)]
 struct Kept {
-    spec: FlowSpec,
     size: u64,
     tag: u64,
-    delivered: Option<Time>,
-    /// When its source was done with it, and the number of its record.
-    closed: Option<(Time, u32)>,
+    delivered: Time,
+    /// When its source was done with it.
+    closed: Time,
+    /// Number of its record, then.
+    record: u32,
     failed: bool,
 }
 
@@ -275,8 +276,8 @@ impl Attached {
         let bytes = Bytes::new(size.max(1));
         let flow = each!(&mut self.engine, session => session.inject(class, from, to, bytes, start));
         debug_assert_eq!(flow.index(), self.first.index() + messages);
-        let spec = FlowSpec { from, to, group: class, start, size: bytes };
-        self.messages.push(Kept { spec, size, tag, delivered: None, closed: None, failed: false });
+        let (delivered, closed) = (Time::NEVER, Time::NEVER);
+        self.messages.push(Kept { size, tag, delivered, closed, record: 0, failed: false });
         self.totals.messages += 1;
         Ok(MessageId(messages as u32))
     }
@@ -334,13 +335,15 @@ impl Attached {
     pub fn message(&mut self, message: MessageId) -> Result<Message, Error> {
         let kept = *self.kept(message)?;
         let flow = FlowId(self.first.0 + message.0);
-        let record = match kept.closed {
-            Some((_, record)) => {
-                each!(&mut self.engine, session => Some(*session.closed(record as usize)))
-            }
-            None => each!(&mut self.engine, session => session.record_of(flow)),
-        };
-        let FlowSpec { from, to, group, start, .. } = kept.spec;
+        let happened = |at: Time| Some(at).filter(|at| *at < Time::NEVER);
+        let closed = happened(kept.closed);
+        let (record, FlowSpec { from, to, group, start, .. }) = each!(&mut self.engine, session => {
+            let record = match closed {
+                Some(_) => Some(*session.closed(kept.record as usize)),
+                None => session.record_of(flow),
+            };
+            (record, session.spec(flow))
+        });
         let acknowledged = record.map_or(Bytes::ZERO, |record| record.delivered);
         Ok(Message {
             from,
@@ -349,8 +352,8 @@ impl Attached {
             size: Bytes::new(kept.size),
             tag: kept.tag,
             start,
-            delivered: kept.delivered,
-            sent: kept.closed.map(|(at, _)| at).filter(|_| !kept.failed),
+            delivered: happened(kept.delivered),
+            sent: closed.filter(|_| !kept.failed),
             failed: kept.failed,
             acknowledged: acknowledged.min(Bytes::new(kept.size)),
             stats: record.map(|record| record.stats).unwrap_or_default(),
@@ -361,11 +364,13 @@ impl Attached {
     ///
     /// # Errors
     /// If there is none of this number, or no path leads there.
-    pub fn ideal(&self, message: MessageId) -> Result<Span, Error> {
-        let FlowSpec { from, to, group, start, size } = self.kept(message)?.spec;
+    pub fn ideal(&mut self, message: MessageId) -> Result<Span, Error> {
+        self.kept(message)?;
+        let flow = FlowId(self.first.0 + message.0);
+        let FlowSpec { from, to, group, start, size } =
+            each!(&mut self.engine, session => session.spec(flow));
         let network = &self.plan.network;
         let paths = Paths::of(network, self.plan.scenario.seed);
-        let flow = FlowId(self.first.0 + message.0);
         let transport = &self.plan.traffic.groups[group.index()].transport;
         let of_flow = (flow, transport.has_entropy());
         let way = |from, to| {
@@ -386,8 +391,10 @@ impl Attached {
     ///
     /// # Errors
     /// If more is recorded than memory was estimated for.
-    pub fn finish(self) -> Result<Results, Error> {
-        let flows: Vec<_> = self.messages.iter().map(|message| message.spec).collect();
+    pub fn finish(mut self) -> Result<Results, Error> {
+        let flows = (self.first.index()..).take(self.messages.len()).map(FlowId::from);
+        let flows: Vec<_> =
+            each!(&mut self.engine, session => flows.map(|flow| session.spec(flow)).collect());
         match self.engine {
             Engine::Plain(session) => {
                 let mut plan = self.plan;
@@ -449,7 +456,7 @@ impl Attached {
     /// Takes what has happened to messages.
     fn collect(&mut self) {
         let first = self.events.len();
-        for Delivery { at, host: _, what } in each!(&mut self.engine, session => session.take_deliveries()) {
+        for Delivery { at, host: _, what } in each!(&mut self.engine, session => session.drain_deliveries()) {
             let (flow, closed) = match what {
                 Delivered::Message(flow) => (flow, None),
                 Delivered::Closed(closed) => (closed.flow, Some(closed)),
@@ -460,13 +467,13 @@ impl Attached {
             let kind = match closed {
                 None if kept.failed => continue,
                 None => {
-                    kept.delivered = Some(at);
+                    kept.delivered = at;
                     self.totals.delivered += 1;
                     self.totals.delivered_bytes += kept.size;
                     EventKind::Delivered(id)
                 }
                 Some(Closed { gave_up, record, .. }) => {
-                    kept.closed = Some((at, record as u32));
+                    (kept.closed, kept.record) = (at, record as u32);
                     kept.failed = gave_up;
                     self.totals.sent += u64::from(!gave_up);
                     self.totals.failed += u64::from(gave_up);

@@ -1,13 +1,14 @@
 //! Deliveries of a session to those outside, and when they come.
 
 use std::collections::BTreeMap;
+use std::vec::Drain;
 
 use narrows_proto::units::Time;
 
+use super::watched::Milestone;
 use super::{Closed, Delivered, Delivery, ReceivedPacket, Session, last_before};
 use crate::ids::HostId;
 use crate::observe::Observer;
-use crate::traffic::FlowSpec;
 use crate::world::Closing;
 
 /// One flow less will arrive at a host.
@@ -20,13 +21,24 @@ fn leave(receivers: &mut BTreeMap<HostId, u32>, host: HostId) {
     }
 }
 
+/// In order of time, then of hosts.
+pub(super) fn sort(deliveries: &mut [Delivery]) {
+    if deliveries.len() > 1 {
+        deliveries.sort_by_key(|delivery| (delivery.at, delivery.host));
+    }
+}
+
 impl<O: Observer> Session<O> {
     /// Does everything up to and including the first moment at which somebody outside receives something, `at` at the latest: all
     /// of a flow that was injected or started from there, or a packet for an external host.
     ///
     /// To stop there it stops at every packet that arrives at a host where that may happen, so it is slower than
     /// [`advance_until`](Self::advance_until).
+    ///
+    /// # Panics
+    /// If the session is [watched](Self::watch).
     pub fn advance_until_delivery(&mut self, at: Time) {
+        assert!(self.events.is_none(), "the session is watched");
         let before = self.awaited;
         while self.awaited == before && self.now <= at {
             self.run_quiet(at);
@@ -47,6 +59,11 @@ impl<O: Observer> Session<O> {
     /// then of hosts.
     pub fn take_deliveries(&mut self) -> Vec<Delivery> {
         std::mem::take(&mut self.deliveries)
+    }
+
+    /// The same, one by one, without an allocation.
+    pub fn drain_deliveries(&mut self) -> Drain<'_, Delivery> {
+        self.deliveries.drain(..)
     }
 
     /// Runs windows that end by `at` and in which nobody outside receives anything. On one thread that takes no meeting for each of them.
@@ -72,11 +89,11 @@ impl<O: Observer> Session<O> {
             for &(flow, at) in &shard.world.log.completions[*delivered..] {
                 let spec = &shard.world.shared.flows[flow.index()];
                 let host = spec.to;
-                if self.expected.remove(&flow) {
+                if self.pending.remove(flow, Milestone::Received) {
                     self.awaited += 1;
-                    leave(&mut self.receivers, host);
-                    if let Some(events) = &mut self.events {
-                        events.on_received(flow, at, spec);
+                    match &mut self.events {
+                        None => leave(&mut self.receivers, host),
+                        Some(events) => events.on_received(flow, at, spec, &mut self.pending),
                     }
                 }
                 self.deliveries.push(Delivery { at, host, what: Delivered::Message(flow) });
@@ -94,22 +111,21 @@ impl<O: Observer> Session<O> {
             }
         }
         // Several at one host at the same time come in the order in which they arrived.
-        self.deliveries[first_new..].sort_by_key(|delivery| (delivery.at, delivery.host));
+        sort(&mut self.deliveries[first_new..]);
     }
 
     /// Looks for flows that their sources are done with.
     fn collect_closings(&mut self) {
-        let Some(events) = &mut self.events else { return };
-        let closings = std::mem::take(&mut self.shards[0].world.log.closings);
-        for Closing { at, flow, gave_up, record } in closings {
-            events.on_closed(flow);
+        let world = &mut self.shards[0].world;
+        for Closing { at, flow, gave_up, record } in world.log.closings.drain(..) {
+            self.pending.remove(flow, Milestone::Closed);
             self.awaited += 1;
-            let FlowSpec { from, to, .. } = self.shards[0].world.shared.flows[flow.index()];
-            if gave_up && self.expected.remove(&flow) {
-                leave(&mut self.receivers, to);
+            if gave_up {
+                self.pending.remove(flow, Milestone::Received);
             }
+            let host = world.shared.flows[flow.index()].from;
             let what = Delivered::Closed(Closed { flow, gave_up, record: record as usize });
-            self.deliveries.push(Delivery { at, host: from, what });
+            self.deliveries.push(Delivery { at, host, what });
         }
     }
 

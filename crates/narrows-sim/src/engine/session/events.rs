@@ -6,16 +6,21 @@
 //! injected anywhere: no host has come further than to now.
 
 use std::cmp::Reverse;
+use std::collections::binary_heap::PeekMut;
 
 use narrows_proto::units::{Span, Time};
 
 use super::Session;
+use super::deliveries::sort;
 use super::latencies::Latencies;
-use super::watched::{Events, Milestone};
+use super::watched::{Bound, Events, Milestone};
+use crate::host::Host;
 use crate::ids::{FlowId, HostId};
 use crate::network::Network;
 use crate::observe::Observer;
 use crate::record::FlowRecord;
+use crate::traffic::FlowSpec;
+use crate::world::World;
 
 impl<O: Observer> Session<O> {
     /// From now on [`advance_until_event`](Self::advance_until_event) can be called. With `closings` it stops as well when the source of
@@ -25,7 +30,8 @@ impl<O: Observer> Session<O> {
     /// If the session has several threads, or flows were injected before.
     pub fn watch(&mut self, network: &Network, closings: bool) {
         assert!(self.shards.len() == 1, "one thread is watched, not {}", self.shards.len());
-        assert!(self.expected.is_empty(), "{} flows are under way", self.expected.len());
+        let under_way = self.pending.count();
+        assert!(under_way == 0, "{under_way} flows are under way");
         self.events =
             Some(Box::new(Events { closings, latencies: Latencies::new(network), ..Events::default() }));
         let world = &mut self.shards[0].world;
@@ -51,7 +57,7 @@ impl<O: Observer> Session<O> {
                 self.shards[0].reach(window);
                 self.look(first, end);
                 if self.awaited > before {
-                    self.deliveries.sort_by_key(|delivery| (delivery.at, delivery.host));
+                    sort(&mut self.deliveries);
                     self.now = self.now.max(first);
                     self.watched().lags = true;
                     return true;
@@ -75,6 +81,11 @@ impl<O: Observer> Session<O> {
         &self.shards[0].world.log.senders[record]
     }
 
+    /// A flow.
+    pub fn spec(&self, flow: FlowId) -> FlowSpec {
+        self.shards[0].world.shared.flows[flow.index()]
+    }
+
     /// The record of a flow that is under way, as it is now.
     pub fn record_of(&mut self, flow: FlowId) -> Option<FlowRecord> {
         let from = self.shards[0].world.shared.flows[flow.index()].from;
@@ -96,7 +107,8 @@ impl<O: Observer> Session<O> {
         let arrives = start + events.latencies.between(spec.from, spec.to);
         let (host, world) = self.shards[0].host_mut(node);
         let bound = host.all_after(spec.size.get(), &spec, arrives, world);
-        events.bounds.push(Reverse((bound, flow, Milestone::Received)));
+        let bound = Bound { at: bound, flow, milestone: Milestone::Received, arrives: false };
+        events.bounds.push(Reverse(bound));
     }
 
     /// All nodes come as far as to now.
@@ -108,57 +120,87 @@ impl<O: Observer> Session<O> {
 
     /// Looks at what may happen at `first`, in the window that ends at `end`.
     fn look(&mut self, first: Time, end: Time) {
-        while let Some(&Reverse((bound, flow, milestone))) = self.watched().bounds.peek() {
-            if bound > first {
-                break;
+        let prefetches = self.shards[0].prefetches();
+        while let Some(&Reverse(bound)) = self.watched().bounds.peek()
+            && bound.at <= first
+        {
+            if prefetches {
+                self.prefetch();
             }
-            self.watched().bounds.pop();
-            if !self.is_awaited(flow, milestone) {
-                continue;
+            let next = self.next_bound(bound, first, end);
+            // Still on top: what has been pushed meanwhile comes later.
+            let mut top = self.watched().bounds.peek_mut().expect("it is there");
+            debug_assert_eq!(top.0, bound);
+            match next {
+                Some(at) => top.0 = Bound { at, arrives: at < end, ..bound },
+                None => drop(PeekMut::pop(top)),
             }
-            let mut next = self.bound(flow, milestone, end);
-            if next <= first {
-                let node = self.place(self.host_of(flow, milestone)).1;
-                let (host, world) = self.shards[0].host_mut(node);
-                host.advance(first + Span::from_ps(1), world);
-                self.collect();
-                if !self.is_awaited(flow, milestone) {
-                    continue;
-                }
-                next = self.bound(flow, milestone, end);
-                debug_assert!(next > first, "flow {} may end at {next} after {first}", flow.0);
-            }
-            self.watched().bounds.push(Reverse((next, flow, milestone)));
         }
     }
 
-    fn watched(&mut self) -> &mut Events {
-        self.events.as_mut().expect("the session is watched")
-    }
-
-    fn is_awaited(&mut self, flow: FlowId, milestone: Milestone) -> bool {
-        match milestone {
-            Milestone::Received => self.expected.contains(&flow),
-            Milestone::Closed => self.watched().unknown.contains(&flow),
+    /// Prefetches where it will be looked after the first bound. The next one is among the two below it in the heap, and those below them follow.
+    fn prefetch(&self) {
+        let Some(events) = &self.events else { return };
+        let shard = &self.shards[0];
+        let bounds = events.bounds.as_slice();
+        let hosts = |from: usize, to: usize| {
+            let ahead = bounds.get(from..bounds.len().min(to)).unwrap_or_default();
+            ahead.iter().map(|Reverse(bound)| self.place(self.host_of(*bound)).1)
+        };
+        for node in hosts(1, 3) {
+            shard.prefetch_packets_of(node);
+        }
+        for node in hosts(3, 7) {
+            shard.prefetch_node(node);
         }
     }
 
     /// Where a flow reaches a milestone.
-    fn host_of(&self, flow: FlowId, milestone: Milestone) -> HostId {
-        let spec = &self.shards[0].world.shared.flows[flow.index()];
-        match milestone {
+    fn host_of(&self, bound: Bound) -> HostId {
+        let spec = &self.shards[0].world.shared.flows[bound.flow.index()];
+        match bound.milestone {
             Milestone::Received => spec.to,
             Milestone::Closed => spec.from,
         }
     }
 
-    /// A flow does not reach a milestone before this; see [`Host::may_receive`](crate::host::Host).
-    fn bound(&mut self, flow: FlowId, milestone: Milestone, end: Time) -> Time {
-        let node = self.place(self.host_of(flow, milestone)).1;
+    /// What `bound` becomes when its time has come and all that happens at `first` has happened where it looks; none if the milestone is
+    /// reached.
+    fn next_bound(&mut self, bound: Bound, first: Time, end: Time) -> Option<Time> {
+        let Bound { flow, milestone, .. } = bound;
+        if !self.pending.has(flow, milestone) {
+            return None;
+        }
+        let node = self.place(self.host_of(bound)).1;
         let (host, world) = self.shards[0].host_mut(node);
+        if !bound.arrives {
+            let next = host.may_reach(flow, milestone, end, world);
+            if next > first {
+                return Some(next);
+            }
+        }
+        host.advance(first + Span::from_ps(1), world);
+        self.collect();
+        if !self.pending.has(flow, milestone) {
+            return None;
+        }
+        let (host, world) = self.shards[0].host_mut(node);
+        let next = host.may_reach(flow, milestone, end, world);
+        debug_assert!(next > first, "flow {} may end at {next} after {first}", flow.0);
+        Some(next)
+    }
+
+    fn watched(&mut self) -> &mut Events {
+        self.events.as_mut().expect("the session is watched")
+    }
+}
+
+impl Host {
+    /// A flow does not reach a milestone before this.
+    fn may_reach<O>(&mut self, flow: FlowId, milestone: Milestone, end: Time, world: &World<O>) -> Time {
         match milestone {
-            Milestone::Received => host.may_receive(flow, end, world),
-            Milestone::Closed => host.may_close(flow, end, world),
+            Milestone::Received => self.may_receive(flow, end, world),
+            Milestone::Closed => self.may_close(flow, end, world),
         }
     }
 }
