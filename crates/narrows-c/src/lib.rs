@@ -14,6 +14,7 @@ mod error;
 mod handles;
 mod messages;
 mod network;
+mod numbers;
 mod pointers;
 mod results;
 mod time;

@@ -152,7 +152,7 @@ pub struct Session<O> {
     external: Vec<HostId>,
     /// The smallest and the largest packet that windows and queues are made for.
     sizes: [Bytes; 2],
-    /// What flows from outside have not come to yet.
+    /// Milestones that flows from outside have yet to reach.
     pending: Pending,
     /// By host: number of them that it will receive. Nobody asks in a session that is watched.
     receivers: BTreeMap<HostId, u32>,

@@ -40,9 +40,9 @@
 mod error;
 mod hosts;
 mod message;
+mod timers;
 
-use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap, HashMap, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
@@ -54,6 +54,7 @@ use narrows_sim::{
 pub use self::error::Error;
 use self::hosts::islands;
 pub use self::message::{Event, EventKind, Message, MessageId, NewMessage, TimerId, Totals};
+use self::timers::Timers;
 use crate::diagnostic::help_with;
 use crate::document::Document;
 use crate::plan::{ENDLESS, Plan};
@@ -79,7 +80,7 @@ macro_rules! each {
     };
 }
 
-/// What has become of a message, beside its flow. Times are [`Time::NEVER`] before they come.
+/// A message with its progress, beside its flow. Times are [`Time::NEVER`] before they come.
 #[derive(Clone, Copy, Debug)]
 struct Kept {
     size: u64,
@@ -91,9 +92,6 @@ struct Kept {
     record: u32,
     failed: bool,
 }
-
-/// A timer that has not been due.
-type Timer = Reverse<(Time, TimerId, u64)>;
 
 /// A run that a program is attached to.
 #[derive(Debug)]
@@ -107,10 +105,7 @@ pub struct Attached {
     /// The flow of the first message.
     first: FlowId,
     messages: Vec<Kept>,
-    timers: BinaryHeap<Timer>,
-    set: u32,
-    /// Timers that are to come.
-    pending: BTreeSet<TimerId>,
+    timers: Timers,
     events: VecDeque<Event>,
     now: Time,
     totals: Totals,
@@ -149,9 +144,7 @@ impl Attached {
             first: FlowId::from(plan.traffic.flows.len()),
             plan,
             messages: Vec::new(),
-            timers: BinaryHeap::new(),
-            set: 0,
-            pending: BTreeSet::new(),
+            timers: Timers::default(),
             events: VecDeque::new(),
             now: Time::ZERO,
             totals: Totals::default(),
@@ -287,14 +280,7 @@ impl Attached {
     /// # Errors
     /// If it is due after the end of the run.
     pub fn schedule(&mut self, delay: Span, tag: u64) -> Result<TimerId, Error> {
-        let (at, timer) = (self.at(delay)?, TimerId(self.set));
-        if timer.0 == u32::MAX {
-            return Err(Error::TooMany { messages: timer.0 as usize });
-        }
-        self.set += 1;
-        self.timers.push(Reverse((at, timer, tag)));
-        self.pending.insert(timer);
-        Ok(timer)
+        self.timers.set(self.at(delay)?, tag)
     }
 
     /// Takes a timer back. False if it was due already, or has been taken back.
@@ -302,11 +288,7 @@ impl Attached {
     /// # Errors
     /// If there never was such a timer.
     pub fn cancel(&mut self, timer: TimerId) -> Result<bool, Error> {
-        if timer.0 >= self.set {
-            let (number, count) = (timer.0.into(), self.set as usize);
-            return Err(Error::UnknownNumber { what: "timer", number, count });
-        }
-        Ok(self.pending.remove(&timer))
+        self.timers.cancel(timer)
     }
 
     /// The next event, which may lie in the past if time was [advanced](Self::advance) over it. Otherwise goes on to the next one, `until`
@@ -426,7 +408,7 @@ impl Attached {
             return Err(Error::Backward { until, now: self.now });
         }
         let until = until.min(self.end());
-        let timer = self.next_timer();
+        let timer = self.timers.next();
         let stop = until.min(timer);
         let before = self.events.len();
         each!(&mut self.engine, session => session.advance_until_event(stop));
@@ -434,23 +416,9 @@ impl Attached {
         self.collect();
         if self.events.len() == before && timer <= until && self.now == timer {
             // One by one: what it leads to may take the next one back.
-            if let Some(Reverse((at, timer, tag))) = self.timers.pop() {
-                self.pending.remove(&timer);
-                self.events.push_back(Event { at, kind: EventKind::Timer(timer), tag });
-            }
+            self.events.extend(self.timers.pop());
         }
         Ok(self.events.len() > before || self.now < until)
-    }
-
-    /// When the next timer is due that was not taken back.
-    fn next_timer(&mut self) -> Time {
-        while let Some(Reverse((at, timer, _))) = self.timers.peek() {
-            if self.pending.contains(timer) {
-                return *at;
-            }
-            self.timers.pop();
-        }
-        Time::NEVER
     }
 
     /// Takes what has happened to messages.

@@ -164,8 +164,8 @@ impl<O: Observer> Session<O> {
         }
     }
 
-    /// What `bound` becomes when its time has come and all that happens at `first` has happened where it looks; none if the milestone is
-    /// reached.
+    /// The next bound after `bound`, whose time has come, when all that happens at `first` has happened at that host; none if the
+    /// milestone is reached.
     fn next_bound(&mut self, bound: Bound, first: Time, end: Time) -> Option<Time> {
         let Bound { flow, milestone, .. } = bound;
         if !self.pending.has(flow, milestone) {
