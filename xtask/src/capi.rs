@@ -34,7 +34,9 @@ pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
     ] {
         // Not every platform has both kinds of library.
         if from.exists() {
-            shell.copy_file(from, folder.join(to))?;
+            let place = folder.join(to);
+            shell.create_dir(place.parent().context("a file is in a folder")?)?;
+            shell.copy_file(from, place)?;
             written.push(to);
         }
     }
