@@ -397,7 +397,7 @@ fn differences_of(params: &Params, scale: f64) -> Vec<String> {
         ));
     }
     if scale > 1.0 {
-        differences.push("timers of the kernel are not slowed down: delayed acknowledgments (40 ms), the first retransmission timeout (1 s), bursts of segmentation offload (1 ms)".to_owned());
+        differences.push("timers of the kernel are not slowed down: delayed acknowledgments (40 ms), the first retransmission timeout (1 s), bursts of segmentation offload (1 ms), the time by which CUBIC grows, what BBR remembers (10 s)".to_owned());
     }
     differences
 }
