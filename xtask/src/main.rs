@@ -9,6 +9,7 @@ mod console;
 mod dist;
 mod environment;
 mod fidelity;
+mod figures;
 mod fuzz;
 mod guide;
 mod installed;

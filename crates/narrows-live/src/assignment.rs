@@ -1,7 +1,6 @@
 //! Which traffic groups have real hosts, with which control of the kernel, and what the kernel does otherwise than the scenario says.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 
 use narrows::diagnostic::{Checked, Code, Diagnostic, Rejection};
 use narrows::plan::{Plan, PlannedGroup};
@@ -12,22 +11,17 @@ use narrows_proto::units::{BitRate, Bytes, Span, Time};
 use narrows_sim::traffic::{Dependent, NearSource, Traffic, Transport};
 use narrows_sim::{External, HostId};
 
-use crate::fabric::Sizes;
+use crate::fabric::{GATHER_US, Sizes};
 use crate::frames::{ETHERNET, WIRE};
 use crate::host::Settings;
 use crate::options::Options;
 use crate::own::{self, Own, Path};
 use crate::program::Program;
-use crate::sys;
+use crate::segments::MOST;
+use crate::{machine, sys};
 
 /// More hosts than this are not created.
 const MOST_HOSTS: usize = 1_000;
-
-/// Controls that the running kernel has.
-pub fn available() -> Vec<String> {
-    let text = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap_or_default();
-    text.split_whitespace().map(str::to_owned).collect()
-}
 
 /// The part of a plan that real hosts have.
 #[derive(Debug)]
@@ -50,8 +44,9 @@ impl Assignment {
     /// # Errors
     /// If a group needs what a real host does not have.
     pub(crate) fn new(plan: &Plan, options: &Options, available: &[String]) -> Checked<Self> {
-        let Options { simulated, scale, programs, .. } = options;
-        let (scale, mut errors) = (*scale, Vec::new());
+        let Options { simulated, programs, segments, .. } = options;
+        let mut errors = Vec::new();
+        check_segments(*segments, &mut errors);
         for name in simulated {
             if plan.groups.iter().all(|group| group.name != *name) {
                 let message = format!("--simulate \"{name}\": the scenario has no such traffic group");
@@ -67,6 +62,7 @@ impl Assignment {
             let help = "a live run needs a group of streams, traffic.GROUP.cc = { cubic = {} }, say, or a program (--run)";
             errors.push(Diagnostic::error(Code::NotLive, message).help(help));
         }
+        check_rights(&own, &mut errors);
         check_hosts(plan, &controls, &places, &mut errors);
         check_patterns(plan, &controls, &mut errors);
         if !errors.is_empty() {
@@ -74,19 +70,8 @@ impl Assignment {
         }
         let sizes = sizes(plan, &controls);
         let mut differences = BTreeSet::new();
-        let settings = settings_of_hosts(plan, &controls, &places, sizes, scale, &mut differences);
-        if plan
-            .traffic
-            .groups
-            .iter()
-            .zip(&controls)
-            .any(|(group, control)| control.is_some() && group.near_source.is_some())
-        {
-            differences.insert("near-source loops look at messages, bytes sent and the time at each acknowledgment, and pace payload alone".to_owned());
-        }
-        if scale > 1.0 && !places.is_empty() {
-            differences.insert("programs have the clock of the machine, which is not slowed down".to_owned());
-        }
+        let settings = settings_of_hosts(plan, &controls, &places, sizes, options, &mut differences);
+        differences.extend(differences_of_run(plan, &controls, options));
         differences.extend(own.names().map(|name| {
             format!("{name} reduces its window at once, also after a loss, where Linux spreads that over a round trip")
         }));
@@ -160,15 +145,16 @@ fn settings_of_hosts(
     controls: &[Option<String>],
     with_programs: &[HostId],
     sizes: Sizes,
-    scale: f64,
+    options: &Options,
     differences: &mut BTreeSet<String>,
 ) -> BTreeMap<HostId, Settings> {
+    let Options { scale, segments, .. } = *options;
     let mut settings = BTreeMap::new();
     let (rates, groups) = (plan.network.topology.host_rates(), &plan.traffic.groups);
     for (group, control) in controls.iter().enumerate().filter(|(_, control)| control.is_some()) {
         let Transport::Stream { params, cc } = &groups[group].transport else { continue };
         differences.extend(differences_of(params, scale));
-        let made = settings_of(params, cc.ecn() != Ecn::Off, sizes, scale);
+        let made = settings_of(params, cc.ecn() != Ecn::Off, sizes, (scale, segments));
         for host in hosts_of(plan, |other| other == group) {
             let made = Settings { rate: rates[host.index()], control: control.clone(), ..made.clone() };
             let first = settings.entry(host).or_insert_with(|| made.clone());
@@ -185,7 +171,7 @@ fn settings_of_hosts(
         Transport::Stream { params, .. } => Some(params.clone()),
         _ => None,
     });
-    let like_others = settings_of(&params.unwrap_or_default(), false, sizes, scale);
+    let like_others = settings_of(&params.unwrap_or_default(), false, sizes, (scale, segments));
     for host in with_programs {
         let made = || Settings { rate: rates[host.index()], ..like_others.clone() };
         settings.entry(*host).or_insert_with(made);
@@ -278,6 +264,26 @@ fn link_of(plan: &Plan, group: usize) -> Option<BitRate> {
     if let [rate] = rates[..] { Some(rate) } else { None }
 }
 
+/// Packets may have so many segments, and devices of this machine take such.
+fn check_segments(segments: u32, errors: &mut Vec<Diagnostic>) {
+    if !(1..=MOST).contains(&segments) {
+        let message = format!("a packet of {segments} segments; 1 to {MOST} are possible");
+        errors.push(Diagnostic::error(Code::OutOfRange, message));
+    } else if segments > 1
+        && let Err(why) = machine::segments()
+    {
+        errors.push(Diagnostic::error(Code::NoLiveMachine, why));
+    }
+}
+
+/// Controls that the kernel lacks need rights that real hosts do not need.
+fn check_rights(own: &Own, errors: &mut Vec<Diagnostic>) {
+    if let (false, Err(why)) = (own.is_empty(), machine::capabilities()) {
+        let message = format!("controls and near-source loops are to be loaded into the kernel: {why}");
+        errors.push(Diagnostic::error(Code::NoLiveMachine, message));
+    }
+}
+
 /// No host is real and simulated, and there are not too many.
 fn check_hosts(plan: &Plan, controls: &[Option<String>], programs: &[HostId], errors: &mut Vec<Diagnostic>) {
     let mut outside = hosts_of(plan, |group| controls[group].is_some());
@@ -335,11 +341,12 @@ fn sizes(plan: &Plan, controls: &[Option<String>]) -> Sizes {
     Sizes { smallest: Bytes::new(84), largest }
 }
 
-fn settings_of(params: &Params, ecn: bool, sizes: Sizes, scale: f64) -> Settings {
+fn settings_of(params: &Params, ecn: bool, sizes: Sizes, (scale, segments): (f64, u32)) -> Settings {
     let mtu = sizes.largest.saturating_sub(Bytes::new((ETHERNET + WIRE) as u64)).min(params.mtu);
     Settings {
         rate: BitRate::default(),
         scale,
+        segments,
         mtu,
         ecn,
         initial_window: params.initial_window,
@@ -348,6 +355,26 @@ fn settings_of(params: &Params, ecn: bool, sizes: Sizes, scale: f64) -> Settings
         tail_loss_probe: params.tail_loss_probe,
         control: None,
     }
+}
+
+/// Differences that do not come of settings of groups.
+fn differences_of_run(plan: &Plan, controls: &[Option<String>], options: &Options) -> Vec<String> {
+    let Options { scale, segments, programs, .. } = options;
+    let mut groups = plan.traffic.groups.iter().zip(controls);
+    let mut differences = Vec::new();
+    if groups.any(|(group, control)| control.is_some() && group.near_source.is_some()) {
+        differences.push("near-source loops look at messages, bytes sent and the time at each acknowledgment, and pace payload alone".to_owned());
+    }
+    if *scale > 1.0 && !programs.is_empty() {
+        differences.push("programs have the clock of the machine, which is not slowed down".to_owned());
+    }
+    if *segments > 1 {
+        differences.push(format!(
+            "real hosts hand over up to {segments} segments at once, which the fabric carries one by one, and receive those together that leave \
+             it within {GATHER_US} us: there are fewer acknowledgments"
+        ));
+    }
+    differences
 }
 
 fn on_clock(span: Span, scale: f64) -> Span {
@@ -370,7 +397,7 @@ fn differences_of(params: &Params, scale: f64) -> Vec<String> {
         ));
     }
     if scale > 1.0 {
-        differences.push("timers of the kernel are not slowed down: delayed acknowledgments (40 ms), the first retransmission timeout (1 s), bursts of segmentation offload (1 ms)".to_owned());
+        differences.push("timers of the kernel are not slowed down: delayed acknowledgments (40 ms), the first retransmission timeout (1 s), bursts of segmentation offload (1 ms), the time by which CUBIC grows, what BBR remembers (10 s)".to_owned());
     }
     differences
 }

@@ -4,8 +4,8 @@
 //! is read from its device only then, so that hosts send at the rate of their links and wait when these are paused.
 
 use std::collections::HashMap;
-use std::io::{self, Read, Write};
-use std::ops::ControlFlow;
+use std::io::{self, IoSlice, IoSliceMut, Read, Write};
+use std::ops::{ControlFlow, Range};
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
@@ -21,7 +21,9 @@ use rustix::event::{Timespec, epoll};
 use crate::attached::Frame;
 use crate::clock::Clock;
 use crate::frames::{self, Connection, ETHERNET, Ports, WIRE};
+use crate::held::{Held, Piece};
 use crate::host::RealHost;
+use crate::segments::{Cut, Joined, Offload};
 use crate::sys;
 use crate::ways::{Way, Ways};
 
@@ -40,6 +42,24 @@ pub(crate) struct Sizes {
     pub(crate) largest: Bytes,
 }
 
+/// Hosts that take several segments at once get those that leave the fabric within this time together, on the clock.
+pub(crate) const GATHER_US: u64 = 25;
+
+/// No frame of a device is larger.
+const LARGEST_FRAME: usize = 1 << 17;
+
+/// Segments of a frame that a host receives at once.
+#[derive(Debug)]
+struct Arrived {
+    place: usize,
+    flow: Option<FlowId>,
+    frame: u64,
+    segments: Range<u32>,
+    is_marked: bool,
+    /// When the first arrived.
+    at: Time,
+}
+
 /// A host at the fabric.
 struct Port<'a> {
     host: &'a RealHost,
@@ -51,17 +71,19 @@ pub(crate) struct Fabric<'a> {
     session: &'a mut RecordedSession,
     ports: Vec<Port<'a>>,
     /// By number of the host: its place in `ports`.
-    places: HashMap<HostId, usize>,
+    places: Vec<Option<usize>>,
     ways: &'a Ways,
     /// Connections that were seen, and those of programs that belong to no flow of the scenario.
     seen: HashMap<(HostId, HostId, Ports), Way>,
     /// By flow: the connection, as its sender has it.
     connections: HashMap<FlowId, Connection>,
-    /// By number: frames in the fabric.
-    frames: HashMap<u64, Vec<u8>>,
-    /// Number of the next.
-    next: u64,
-    spare: Vec<Vec<u8>>,
+    held: Held,
+    /// Frames that hosts receive next.
+    arrived: Vec<Arrived>,
+    /// Most segments in a packet of a host.
+    segments: u32,
+    /// The last that a host has sent.
+    buffer: Vec<u8>,
     clock: Clock,
     sizes: Sizes,
     lateness: Histogram<u64>,
@@ -86,23 +108,29 @@ impl<'a> Fabric<'a> {
         hosts: &'a [RealHost],
         ways: &'a Ways,
         clock: Clock,
-        sizes: Sizes,
+        (sizes, segments): (Sizes, u32),
     ) -> io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         for (place, host) in hosts.iter().enumerate() {
             let data = epoll::EventData::new_u64(place as u64);
             epoll::add(&epoll, &host.tap, data, epoll::EventFlags::IN | epoll::EventFlags::ET)?;
         }
+        let most = hosts.iter().map(|host| host.id.index()).max();
+        let mut places = vec![None; most.map_or(0, |most| most + 1)];
+        for (place, host) in hosts.iter().enumerate() {
+            places[host.id.index()] = Some(place);
+        }
         Ok(Self {
             session,
             ports: hosts.iter().map(|host| Port { host, readable: true }).collect(),
-            places: hosts.iter().enumerate().map(|(place, host)| (host.id, place)).collect(),
+            places,
             ways,
             seen: HashMap::new(),
             connections: HashMap::new(),
-            frames: HashMap::new(),
-            next: 0,
-            spare: Vec::new(),
+            held: Held::default(),
+            arrived: Vec::new(),
+            segments,
+            buffer: vec![0; LARGEST_FRAME],
             clock,
             sizes,
             lateness: Histogram::new(3).expect("three digits are possible"),
@@ -124,7 +152,10 @@ impl<'a> Fabric<'a> {
                 return Ok(());
             }
             let room = self.read()?;
-            let wake = self.session.quiet_until().min(room);
+            let mut wake = self.session.quiet_until().min(room);
+            if self.segments > 1 {
+                wake = wake.max(now + self.clock.us(GATHER_US));
+            }
             let rest = self.clock.takes(self.clock.now(), wake).min(Duration::from_millis(20));
             if rested.elapsed() > WORK && rest < REST {
                 std::thread::sleep(REST);
@@ -151,42 +182,80 @@ impl<'a> Fabric<'a> {
     fn deliver(&mut self) {
         for Delivery { at, host, what } in self.session.take_deliveries() {
             let Delivered::Packet(packet) = what else { continue };
-            let (packet, Some(place)) = (packet.as_seen(), self.places.get(&host)) else { continue };
+            let (packet, Some(place)) = (packet.as_seen(), self.place(host)) else { continue };
             if let Some(cnm) = packet.cnm() {
                 if let (Signal::Quantized(feedback), Some(connection)) =
                     (cnm.signal, packet.flow().and_then(|flow| self.connections.get(&flow)))
                 {
-                    let (host, notice) =
-                        (self.ports[*place].host, frames::notice(&cnm, feedback, *connection));
-                    let _ = (&host.tap).write(&notice);
-                    self.keep(host, at, true, &notice);
+                    let host = self.ports[place].host;
+                    let notice = frames::notice(&cnm, feedback, *connection);
+                    let _ = write(host, self.segments > 1, Offload::default(), &[&notice]);
+                    keep(self.capture.as_ref(), host, at, true, &[&notice]);
                 }
                 continue;
             }
-            let Some(mut frame) = self.frames.remove(&packet.seq()) else { continue };
-            if packet.is_marked() {
-                frames::mark(&mut frame);
+            let Piece { frame, segment } = Piece::of(packet.seq());
+            let (flow, is_marked) = (packet.flow(), packet.is_marked());
+            // Those of a flow stay in order.
+            let last = self.arrived.iter_mut().rev().find(|other| other.place == place && other.flow == flow);
+            match last {
+                Some(last)
+                    if (last.frame, last.segments.end, last.is_marked) == (frame, segment, is_marked) =>
+                {
+                    last.segments.end += 1;
+                }
+                _ => {
+                    let segments = segment..segment + 1;
+                    self.arrived.push(Arrived { place, flow, frame, segments, is_marked, at });
+                    if self.segments == 1 {
+                        self.hand_over();
+                    }
+                }
             }
-            frame[..6].copy_from_slice(&frames::hardware_of(host.0));
-            // A device that is full drops, as a card of a host does that is too slow.
-            let host = self.ports[*place].host;
-            let _ = (&host.tap).write(&frame);
-            self.keep(host, at, true, &frame);
-            let late = self.clock.takes(at, self.clock.now()).as_nanos() as u64;
-            // It grows with what it has to hold.
-            let _ = self.lateness.record(late);
-            self.spare.push(frame);
         }
-        let dropped = self.session.take_discarded();
-        self.spare.extend(dropped.filter_map(|number| self.frames.remove(&number)));
+        self.hand_over();
+        for number in self.session.take_discarded() {
+            self.held.release(Piece::of(number).frame, 1);
+        }
     }
 
-    /// A frame was sent or received.
-    fn keep(&self, host: &RealHost, at: Time, received: bool, frame: &[u8]) {
-        if let Some(capture) = &self.capture {
-            let bytes = frame.to_vec();
-            let _ = capture.send(Frame { at, host: host.id, address: host.address, received, bytes });
+    /// None if the host is not real.
+    fn place(&self, host: HostId) -> Option<usize> {
+        self.places.get(host.index()).copied().flatten()
+    }
+
+    /// Hosts receive what has arrived for them.
+    fn hand_over(&mut self) {
+        let mut arrived = std::mem::take(&mut self.arrived);
+        for Arrived { place, frame: number, segments, is_marked, at, .. } in arrived.drain(..) {
+            let (host, count) = (self.ports[place].host, segments.len() as u32);
+            let Some(frame) = self.held.get_mut(number) else { continue };
+            // Each segment of it that comes later is either marked or not.
+            let whole = &mut frame.bytes;
+            whole[..6].copy_from_slice(&frames::hardware_of(host.id.0));
+            if frame.cut.count == 1 {
+                if is_marked {
+                    frames::mark(whole);
+                }
+                let (offload, whole) = (frame.offload, &frame.bytes);
+                let _ = write(host, self.segments > 1, offload, &[whole]);
+                keep(self.capture.as_ref(), host, at, true, &[whole]);
+            } else {
+                let mut joined = Joined::new(frame.offload, &frame.bytes, &frame.cut, segments);
+                if is_marked {
+                    frames::mark(joined.headers());
+                }
+                let (offload, payload) = (joined.offload, joined.payload);
+                let parts = [&*joined.headers(), payload];
+                let _ = write(host, true, offload, &parts);
+                keep(self.capture.as_ref(), host, at, true, &parts);
+            }
+            let late = self.clock.takes(at, self.clock.now()).as_nanos() as u64;
+            // It grows with what it has to hold. All are as late as the first.
+            let _ = self.lateness.record_n(late, count.into());
+            self.held.release(number, count);
         }
+        self.arrived = arrived;
     }
 
     /// Reads frames of hosts whose links have room for them. Returns when there is room for others.
@@ -204,46 +273,48 @@ impl<'a> Fabric<'a> {
                     room = room.min(self.session.now() + (backlog - ahead));
                     break;
                 }
-                let mut frame = self.spare.pop().unwrap_or_default();
-                frame.resize(self.sizes.largest.get() as usize + 1, 0);
-                match (&host.tap).read(&mut frame) {
-                    Ok(length) => frame.truncate(length),
+                let mut offload = Offload::default();
+                let header = if self.segments > 1 { &mut offload.0[..] } else { &mut [] };
+                let length = header.len();
+                let parts = &mut [IoSliceMut::new(header), IoSliceMut::new(&mut self.buffer)];
+                match (&host.tap).read_vectored(parts) {
+                    Ok(read) => backlog += self.take_in(host, offload, read.saturating_sub(length)),
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                         self.ports[place].readable = false;
-                        self.spare.push(frame);
                         break;
                     }
                     Err(error) => return Err(error),
                 }
-                backlog += self.take_in(host, frame);
             }
         }
         Ok(room)
     }
 
-    /// A frame of a host. Returns how long it takes the link.
-    fn take_in(&mut self, host: &RealHost, frame: Vec<u8>) -> Span {
-        if let Some(answer) = frames::answer(&frame) {
-            let _ = (&host.tap).write(&answer);
-            self.spare.push(frame);
+    /// A frame of a host, the first bytes of the buffer. Returns how long it takes the link.
+    fn take_in(&mut self, host: &RealHost, offload: Offload, length: usize) -> Span {
+        let frame = &self.buffer[..length];
+        if let Some(answer) = frames::answer(frame) {
+            let _ = write(host, self.segments > 1, Offload::default(), &[&answer]);
             return Span::ZERO;
         }
-        let size = Bytes::new((frame.len() + WIRE) as u64).max(self.sizes.smallest);
-        let seen = frames::read(&frame).filter(|seen| self.places.contains_key(&HostId(seen.to)));
-        let Some(seen) = seen.filter(|_| size <= self.sizes.largest) else {
+        let seen = frames::read(frame).filter(|seen| self.place(HostId(seen.to)).is_some());
+        let cut = Cut::of(offload, frame).filter(|cut| on_wire(cut, 0, self.sizes) <= self.sizes.largest);
+        let (Some(seen), Some(cut)) = (seen, cut) else {
             // What is no IPv4 is none of our business: hosts look for routers and neighbors.
             self.refused += u64::from(frame.get(12..ETHERNET) == Some(&[8, 0]));
-            self.spare.push(frame);
             return Span::ZERO;
         };
+        keep(self.capture.as_ref(), host, self.session.now(), false, &[frame]);
+        let frame = self.held.add(offload, cut, frame);
         let Way { flow, back } = self.way(host.id, HostId(seen.to), seen.ports);
-        self.keep(host, self.session.now(), false, &frame);
-        let number = self.next;
-        self.next += 1;
-        self.frames.insert(number, frame);
-        let packet = Injected::Datagram { number, size, ecn: seen.ecn, back };
-        self.session.send(flow, &packet, self.session.now());
-        host.rate.time_to_send(size)
+        let mut takes = Span::ZERO;
+        for segment in 0..cut.count {
+            let (number, size) = (Piece { frame, segment }.number(), on_wire(&cut, segment, self.sizes));
+            let packet = Injected::Datagram { number, size, ecn: seen.ecn, back };
+            self.session.send(flow, &packet, self.session.now());
+            takes += host.rate.time_to_send(size);
+        }
+        takes
     }
 
     /// The flow of a connection.
@@ -273,6 +344,27 @@ impl<'a> Fabric<'a> {
         };
         let cost = sys::own_time().as_nanos() as u64 / self.lateness.len().max(1);
         Noticed { lateness, refused: self.refused, cost: ns(cost) }
+    }
+}
+
+/// Size of a segment on the wire.
+fn on_wire(cut: &Cut, segment: u32, sizes: Sizes) -> Bytes {
+    Bytes::new((cut.size(segment) + WIRE) as u64).max(sizes.smallest)
+}
+
+/// A host receives a frame in parts, with its offloads before it if its device has some.
+fn write(host: &RealHost, has_offloads: bool, offload: Offload, parts: &[&[u8]]) -> io::Result<usize> {
+    let header = if has_offloads { &offload.0[..] } else { &[] };
+    let slice = |at: usize| IoSlice::new(parts.get(at).copied().unwrap_or_default());
+    // A device that is full drops, as a card of a host does that is too slow.
+    (&host.tap).write_vectored(&[IoSlice::new(header), slice(0), slice(1)])
+}
+
+/// A frame was sent or received.
+fn keep(capture: Option<&Sender<Frame>>, host: &RealHost, at: Time, received: bool, parts: &[&[u8]]) {
+    if let Some(capture) = capture {
+        let _ =
+            capture.send(Frame { at, host: host.id, address: host.address, received, bytes: parts.concat() });
     }
 }
 

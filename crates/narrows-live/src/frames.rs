@@ -73,6 +73,14 @@ pub(crate) fn mark(frame: &mut [u8]) {
     packet[10..12].copy_from_slice(&(!folded as u16).to_be_bytes());
 }
 
+/// Sum of the words of some bytes, an even number of them (RFC 1071).
+pub(crate) fn sum(bytes: &[u8]) -> u16 {
+    let words = bytes.as_chunks::<2>().0.iter();
+    let sum: u32 = words.map(|word| u32::from(u16::from_be_bytes(*word))).sum();
+    let folded = (sum & 0xffff) + (sum >> 16);
+    (folded + (folded >> 16)) as u16
+}
+
 /// A connection, from its sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Connection {
@@ -144,9 +152,7 @@ mod tests {
 
     /// Of the header, whose own field counts as it stands.
     fn checksum(packet: &[u8]) -> u16 {
-        let words = packet[..20].chunks(2).map(|word| u32::from(u16::from_be_bytes([word[0], word[1]])));
-        let sum: u32 = words.sum();
-        !((sum & 0xffff) + (sum >> 16)) as u16
+        !sum(&packet[..20])
     }
 
     #[test]

@@ -26,6 +26,8 @@ pub(crate) struct Settings {
     pub(crate) rate: BitRate,
     /// Seconds of the clock for a second of the scenario.
     pub(crate) scale: f64,
+    /// Most segments in a packet that leaves at once.
+    pub(crate) segments: u32,
     /// Largest network-layer packet.
     pub(crate) mtu: Bytes,
     /// Connections use ECN.
@@ -66,7 +68,7 @@ impl RealHost {
         let name = |what| move |error| (what, error);
         sys::leave_network().map_err(name("make a network namespace"))?;
         let network = File::open("/proc/thread-self/ns/net").map_err(name("open the network namespace"))?;
-        let tap = sys::make_tap(DEVICE).map_err(name("make a TAP device"))?;
+        let tap = sys::make_tap(DEVICE, settings.segments > 1).map_err(name("make a TAP device"))?;
         settings.write_switches().map_err(name("set up the TCP of a host"))?;
         let commands = settings.commands(id);
         feed("ip", &commands.network).map_err(name("set up the device of a host (ip)"))?;
@@ -119,11 +121,12 @@ impl Settings {
     fn commands(&self, id: HostId) -> Commands {
         let hardware = hardware_of(id.0).map(|byte| format!("{byte:02x}")).join(":");
         let (address, [a, b]) = (address_of(id.0), NETWORK);
-        let Self { mtu, initial_window, min_rto, .. } = self;
+        let Self { mtu, initial_window, min_rto, segments, .. } = self;
         let rto = (min_rto.as_ps() / 1_000_000_000).max(1);
+        let most = if *segments > 1 { format!("gso_max_segs {segments} ") } else { String::new() };
         let network = format!(
             "link set dev lo up\n\
-             link set dev {DEVICE} address {hardware} mtu {} txqueuelen 10000 up\n\
+             link set dev {DEVICE} address {hardware} mtu {} txqueuelen 10000 {most}up\n\
              addr add {address}/16 dev {DEVICE} noprefixroute\n\
              route add {a}.{b}.0.0/16 dev {DEVICE} src {address} initcwnd {initial_window} rto_min {rto}ms\n",
             mtu.get()
@@ -131,9 +134,11 @@ impl Settings {
         // Packets wait here, where TCP knows of them (TSQ), and not in the device, where it does not. What leaves at once is as much
         // as passes while a timer is late.
         const LATE: Span = Span::from_us(250);
-        let frame = mtu.get() + 14;
-        let rate = self.rate.scaled(1.0 / self.scale);
-        let burst = ((rate.as_f64() * LATE.as_secs_f64() / 8.0) as u64).max(2 * frame);
+        // The queue knows of the framing of a packet, not of that of each of its segments.
+        let (segments, frame, wire) = (u64::from(*segments), mtu.get() + 14, WIRE as u64);
+        let known = (segments * frame + wire) as f64 / (segments * (frame + wire)) as f64;
+        let rate = self.rate.scaled(known / self.scale);
+        let burst = ((rate.as_f64() * LATE.as_secs_f64() / 8.0) as u64).max((segments + 1) * frame);
         let queue = format!(
             "qdisc replace dev {DEVICE} root tbf rate {}bit burst {burst} limit {} overhead {WIRE}\n",
             rate.as_bps(),
@@ -176,6 +181,7 @@ mod tests {
         let settings = Settings {
             rate: BitRate::from_gbps(1),
             scale: 10.0,
+            segments: 1,
             mtu: Bytes::new(1500),
             ecn: true,
             initial_window: 10,

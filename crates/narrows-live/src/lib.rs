@@ -15,11 +15,14 @@ mod fabric;
 mod flow;
 mod followers;
 mod frames;
+mod held;
 mod host;
 mod machine;
 mod options;
 mod own;
 mod program;
+mod rights;
+mod segments;
 mod sockets;
 mod sys;
 mod threads;
@@ -35,15 +38,16 @@ use narrows::run::Steps;
 use narrows_proto::units::{Span, Time};
 
 use self::assignment::Assignment;
-pub use self::assignment::available as available_controls;
 pub use self::attached::{Attached, Frame, OnFrame};
 pub use self::estimate::Estimate;
 use self::host::RealHost;
-pub use self::machine::{Part, parts};
+pub use self::machine::{Part, available as available_controls, parts};
 pub use self::options::Options;
 pub use self::own::BUILD as BUILD_WITH_CONTROLS;
 pub use self::program::Program;
 use self::program::Waiting;
+pub use self::rights::take_rights;
+pub use self::segments::MOST as MOST_SEGMENTS;
 use self::threads::{Ran, Threads};
 use self::ways::Ways;
 
@@ -76,7 +80,8 @@ impl Live {
     /// # Errors
     /// If the machine refuses something.
     pub fn estimate(&self) -> Checked<Estimate> {
-        let results = Self::of(&estimate::trial()?, Options::default())?
+        let options = Options { segments: self.options.segments, ..Options::default() };
+        let results = Self::of(&estimate::trial()?, options)?
             .run(Attached::default(), &mut |_| ControlFlow::Continue(()))?;
         let cost = results.real.map_or(Span::ZERO, |real| real.cost);
         let scale = self.options.scale;
@@ -103,7 +108,7 @@ impl Live {
         attached: Attached<'_>,
         progress: &mut (dyn FnMut(Time) -> ControlFlow<()> + Send),
     ) -> Checked<Results> {
-        let Self { plan, options: Options { scale, bound, programs: listed, .. }, assignment } = self;
+        let Self { plan, options, assignment } = self;
         // First, so that they go when no host has a connection any more.
         let kept = assignment.own.load()?;
         let hosts = assignment.hosts.iter().map(|(id, settings)| RealHost::create(*id, settings));
@@ -116,12 +121,13 @@ impl Live {
             Steps::with_external(&plan, &assignment.inside(&plan), &assignment.external(), attached.watched);
         let (ways, names) = (Ways::default(), program::names(&plan, &hosts));
         let outputs = attached.outputs.into_iter().map(Some).chain(std::iter::repeat_with(|| None));
-        let programs = listed.iter().zip(&assignment.programs).zip(outputs);
+        let programs = options.programs.iter().zip(&assignment.programs).zip(outputs);
         let programs = programs.map(|((program, id), output)| {
             let host = hosts.iter().find(|host| host.id == *id).expect("it was made");
             Waiting { program, host, names: &names, output }
         });
-        let run = Threads { plan: &plan, hosts: &hosts, ways: &ways, assignment: &assignment, scale, bound };
+        let run =
+            Threads { plan: &plan, hosts: &hosts, ways: &ways, assignment: &assignment, options: &options };
         let Ran { measured, noticed, ended, complete } =
             run.run(steps.session(), programs.collect(), attached.frames, progress)?;
         let (flows, sampled, windows) = measured;
@@ -133,7 +139,7 @@ impl Live {
         let hosts = RealHosts {
             kernel: machine::kernel(),
             controls: assignment.named(&plan),
-            scale,
+            scale: options.scale,
             lateness: noticed.lateness,
             cost: noticed.cost,
             differences,

@@ -2,13 +2,12 @@
 
 use std::fs;
 use std::process::{Command, Stdio};
-use std::thread;
 
 use narrows::diagnostic::{Checked, Code, Diagnostic, Rejection};
 
-use crate::assignment::available;
 use crate::host::feed;
 use crate::own;
+use crate::rights;
 use crate::sys;
 
 /// Something that real hosts need, or profit from.
@@ -27,6 +26,8 @@ pub fn parts() -> Vec<Part> {
     let part = |name, found| Part { name, found, required: false };
     let mut parts = needed();
     parts.extend([
+        part("rights", rights::tier()),
+        part("packets of segments", segments()),
         part("real-time priority", first()),
         part("kernel types", types()),
         part("CAP_BPF", capabilities()),
@@ -61,30 +62,46 @@ pub(crate) fn check() -> Checked<()> {
     if missing.is_empty() { Ok(()) } else { Err(Rejection(missing)) }
 }
 
+/// Controls that the running kernel has.
+pub fn available() -> Vec<String> {
+    let text = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap_or_default();
+    text.split_whitespace().map(str::to_owned).collect()
+}
+
 /// Name and version of the kernel.
 pub(crate) fn kernel() -> String {
     let version = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     format!("Linux {}", version.trim())
 }
 
-/// Does `work` on a thread of its own, which it may change for good.
-fn apart<T: Send>(work: impl FnOnce() -> T + Send) -> T {
-    thread::scope(|scope| scope.spawn(work).join()).unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-}
-
 fn namespaces() -> Result<String, String> {
-    let made = apart(sys::leave_network);
-    made.map(|()| "may be made".to_owned())
-        .map_err(|error| format!("{error}; run as root (CAP_SYS_ADMIN, CAP_NET_ADMIN)"))
+    let made = sys::apart(sys::leave_network);
+    made.map(|()| "may be made".to_owned()).map_err(|error| {
+        format!("{error}; run as root (CAP_SYS_ADMIN, CAP_NET_ADMIN), or allow user namespaces")
+    })
 }
 
 fn tun() -> Result<String, String> {
-    let made = apart(|| {
+    let made = sys::apart(|| {
         sys::leave_network()?;
-        sys::make_tap("probe")
+        sys::make_tap("probe", false)
     });
-    made.map(|_| "may be made".to_owned())
-        .map_err(|error| format!("{error}; run as root (CAP_NET_ADMIN), with /dev/net/tun (the module tun)"))
+    made.map(|_| "may be made".to_owned()).map_err(|error| {
+        format!(
+            "{error}; run as root (CAP_NET_ADMIN), with /dev/net/tun (the module tun), or let users open that"
+        )
+    })
+}
+
+/// Devices that take packets of several segments at once.
+pub(crate) fn segments() -> Result<String, String> {
+    let made = sys::apart(|| {
+        sys::leave_network()?;
+        let _tap = sys::make_tap("probe", true)?;
+        feed("ip", "link set dev probe gso_max_segs 16\n")
+    });
+    made.map(|()| "may be had (--segments)".to_owned())
+        .map_err(|error| format!("no segmentation offload on TAP devices: {error}; leave --segments out"))
 }
 
 fn command(name: &str) -> Result<String, String> {
@@ -95,16 +112,16 @@ fn command(name: &str) -> Result<String, String> {
 
 /// The kernel has the queue that hosts send through.
 fn queues() -> Result<(), String> {
-    let made = apart(|| {
+    let made = sys::apart(|| {
         sys::leave_network()?;
-        let _tap = sys::make_tap("probe")?;
+        let _tap = sys::make_tap("probe", false)?;
         feed("tc", "qdisc replace dev probe root tbf rate 1mbit burst 3000 limit 30000 overhead 24\n")
     });
     made.map_err(|error| format!("no token bucket (tbf): {error}; run as root, with the module sch_tbf"))
 }
 
 fn first() -> Result<String, String> {
-    let raised = apart(sys::go_first);
+    let raised = sys::apart(sys::go_first);
     raised
         .map(|()| "may be had".to_owned())
         .map_err(|error| format!("{error}; packets may be late beside other programs"))
@@ -120,13 +137,13 @@ fn types() -> Result<String, String> {
 }
 
 /// The rights to load a control.
-fn capabilities() -> Result<String, String> {
+pub(crate) fn capabilities() -> Result<String, String> {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
     let effective = effective.and_then(|text| u64::from_str_radix(text.trim(), 16).ok()).unwrap_or_default();
     // CAP_SYS_ADMIN is CAP_BPF as well.
     let has = |number: u32| effective >> number & 1 == 1;
-    if (has(39) || has(21)) && has(12) {
+    if rights::are_of_machine() && (has(39) || has(21)) && has(12) {
         Ok("and CAP_NET_ADMIN are there".to_owned())
     } else {
         Err("no right to load controls; run as root (CAP_BPF, CAP_NET_ADMIN)".to_owned())

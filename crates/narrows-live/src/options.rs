@@ -11,6 +11,8 @@ pub struct Options {
     pub scale: f64,
     /// Bound of the lateness, on the clock: a run of which one packet in a hundred is later is void.
     pub bound: Span,
+    /// Most segments in a packet that a real host hands over, or receives, at once: fewer calls of the kernel, and faster therefore.
+    pub segments: u32,
     /// Traffic groups whose hosts stay simulated.
     pub simulated: Vec<String>,
     /// Programs of the user on real hosts.
@@ -19,6 +21,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { scale: 1.0, bound: Span::from_us(200), simulated: Vec::new(), programs: Vec::new() }
+        let bound = Span::from_us(200);
+        Self { scale: 1.0, bound, segments: 1, simulated: Vec::new(), programs: Vec::new() }
     }
 }

@@ -101,6 +101,10 @@ mod imp {
             Ok(name)
         }
 
+        pub(crate) fn is_empty(&self) -> bool {
+            self.0.is_empty()
+        }
+
         /// Names in the kernel of those that are not the kernel's own.
         pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
             let ours = self.0.iter().filter(|one| CONTROLS.contains(&one.parameters.control()));
@@ -155,6 +159,10 @@ mod imp {
             _near: Option<Near<'_>>,
         ) -> Result<String, String> {
             Err(format!("{BUILD} makes a narrows that loads it"))
+        }
+
+        pub(crate) fn is_empty(&self) -> bool {
+            true
         }
 
         pub(crate) fn names(&self) -> impl Iterator<Item = &str> {

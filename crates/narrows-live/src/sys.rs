@@ -12,9 +12,9 @@ use std::time::Duration;
 
 use rustix::process::{PidfdFlags, getpid, pidfd_open};
 
-/// Makes a TAP device of this name in the network namespace of this thread. Frames come and go without a header before them; where
-/// there are none, reading does not wait.
-pub(crate) fn make_tap(name: &str) -> io::Result<File> {
+/// Makes a TAP device of this name in the network namespace of this thread. Frames come and go without a header before them, or, if they
+/// may be of several segments, with what is offloaded before them; where there are none, reading does not wait.
+pub(crate) fn make_tap(name: &str, of_segments: bool) -> io::Result<File> {
     // Opened here, as it is the one who opens it whose namespace counts.
     let file =
         OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open("/dev/net/tun")?;
@@ -24,16 +24,36 @@ pub(crate) fn make_tap(name: &str) -> io::Result<File> {
     for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
         *to = from as libc::c_char;
     }
-    request.ifr_ifru.ifru_flags = (libc::IFF_TAP | libc::IFF_NO_PI) as libc::c_short;
+    let header = if of_segments { libc::IFF_VNET_HDR } else { 0 };
+    request.ifr_ifru.ifru_flags = (libc::IFF_TAP | libc::IFF_NO_PI | header) as libc::c_short;
     // SAFETY: TUNSETIFF reads and writes one `ifreq`, which lives until the call returns.
     checked(unsafe { libc::ioctl(file.as_raw_fd(), libc::TUNSETIFF as _, &raw mut request) })?;
+    if of_segments {
+        let offloads = libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO_ECN;
+        // SAFETY: TUNSETOFFLOAD takes a number.
+        checked(unsafe {
+            libc::ioctl(file.as_raw_fd(), libc::TUNSETOFFLOAD as _, libc::c_ulong::from(offloads))
+        })?;
+    }
     Ok(file)
+}
+
+/// Does `work` on a thread of its own, which it may change for good.
+pub(crate) fn apart<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    std::thread::scope(|scope| scope.spawn(work).join())
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// Gives this thread a network namespace of its own. It lives as long as a thread, a device or an open file of it does.
 pub(crate) fn leave_network() -> io::Result<()> {
     // SAFETY: this changes the namespace of the calling thread and no memory.
     checked(unsafe { libc::unshare(libc::CLONE_NEWNET) })
+}
+
+/// Gives this process a user namespace of its own, in which it has all rights. It must have one thread.
+pub(crate) fn leave_users() -> io::Result<()> {
+    // SAFETY: this changes the namespace of the process and no memory.
+    checked(unsafe { libc::unshare(libc::CLONE_NEWUSER) })
 }
 
 /// Gives this thread a view of the file systems of its own, and processes that it starts a space of their own, which ends with the first of

@@ -9,7 +9,7 @@ use std::thread::{self, ScopedJoinHandle};
 use narrows::diagnostic::{Code, Diagnostic};
 use narrows::plan::Plan;
 use narrows::results::RealProgram;
-use narrows_proto::units::{Span, Time};
+use narrows_proto::units::Time;
 use narrows_sim::observe::WindowRow;
 use narrows_sim::{FlowRecord, RecordedSession, Sampled};
 
@@ -18,6 +18,7 @@ use crate::attached::{Frame, OnFrame};
 use crate::clock::Clock;
 use crate::fabric::{self, Fabric, Noticed};
 use crate::host::RealHost;
+use crate::options::Options;
 use crate::program::{self, Programs, Waiting};
 use crate::sockets::Sockets;
 use crate::sys;
@@ -29,8 +30,7 @@ pub(crate) struct Threads<'a> {
     pub(crate) hosts: &'a [RealHost],
     pub(crate) ways: &'a Ways,
     pub(crate) assignment: &'a Assignment,
-    pub(crate) scale: f64,
-    pub(crate) bound: Span,
+    pub(crate) options: &'a Options,
 }
 
 /// Flows, what was sampled of them, and windows.
@@ -103,8 +103,8 @@ impl Threads<'_> {
     fn traffic(&self, ends: &Ends, ready: Sender<Clock>, begin: Vec<Sender<()>>) -> io::Result<Measured> {
         let _over = OnDrop(&ends.over);
         let (ready, begin) = (ready, begin);
-        let Self { plan, hosts, ways, assignment, scale, .. } = *self;
-        let mut sockets = Sockets::open(plan, hosts, ways, &assignment.controls, scale)?;
+        let Self { plan, hosts, ways, assignment, options } = *self;
+        let mut sockets = Sockets::open(plan, hosts, ways, &assignment.controls, options.scale)?;
         let _ = ready.send(sockets.start());
         begin.iter().for_each(|begin| begin.send(()).unwrap_or_default());
         let goes_on = || !ends.stop.load(Ordering::Relaxed) && !ends.programs.are_left();
@@ -126,10 +126,16 @@ impl Threads<'_> {
         let Ok(clock) = is_ready.recv() else { return Ok(None) };
         // Without the right to go first, lateness says what that costs.
         let _ = sys::go_first();
-        let mut fabric = Fabric::new(session, self.hosts, self.ways, clock, self.assignment.sizes)?;
+        let mut fabric = Fabric::new(
+            session,
+            self.hosts,
+            self.ways,
+            clock,
+            (self.assignment.sizes, self.options.segments),
+        )?;
         fabric.capture = capture;
         fabric.run(goes_on)?;
-        Ok(Some(fabric.finish(self.bound)))
+        Ok(Some(fabric.finish(self.options.bound)))
     }
 }
 

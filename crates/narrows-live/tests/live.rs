@@ -95,6 +95,67 @@ fn marks_of_simulated_switches_reach_the_kernel_of_the_sender() {
     assert!(marks > 0 && echoed, "{marks} marks, {:?}", results.flows);
 }
 
+#[test]
+fn packets_of_several_segments_are_carried_one_by_one_and_received_together() {
+    if missing().is_some() {
+        return;
+    }
+    let fast = DUMBBELL.replace("\"100 Mb/s\"", "\"10 Gb/s\"").replace("\"20 Mb/s\"", "\"5 Gb/s\"");
+    let plan = planned(&fast, "cubic = {}", "");
+    let options = Options { segments: 16, ..Options::default() };
+    let live = Live::new(&plan, options).expect("this machine has real hosts");
+    let mut largest = [0, 0];
+    let mut note = |frame: Frame| {
+        let largest = &mut largest[usize::from(frame.received)];
+        *largest = frame.bytes.len().max(*largest);
+        Ok(())
+    };
+    let attached = Attached { frames: Some(&mut note), ..Attached::default() };
+    let results = live.run(attached, &mut |_| ControlFlow::Continue(())).expect("it runs");
+    assert!(results.flows.iter().all(|flow| flow.end.is_some() && flow.delivered == flow.size));
+    // What the ports counted are packets of a segment each.
+    let link = results.ports.iter().max_by_key(|port| port.bytes).expect("there are ports");
+    assert!(link.bytes > 300_000 && link.bytes / link.packets <= 1_538, "{link:?}");
+    let [sent, received] = largest;
+    assert!((2 * 1_448..17 * 1_514).contains(&sent), "{sent}");
+    assert!((2 * 1_448..=sent).contains(&received), "{received}");
+    let real = results.real.expect("it has real hosts");
+    assert!(real.differences.iter().any(|text| text.contains("up to 16 segments")), "{real:?}");
+}
+
+#[test]
+fn marks_of_segments_reach_the_kernel_and_other_segments_have_none() {
+    if missing().is_some() {
+        return;
+    }
+    let plan = plan("reno = { ecn = true }", r#"marking = { step = { k = "15 kB" } }"#);
+    let options = Options { segments: 8, ..Options::default() };
+    let live = Live::new(&plan, options).expect("this machine has real hosts");
+    let mut marked = 0;
+    let mut note = |frame: Frame| {
+        marked += u64::from(frame.received && frame.bytes.len() > 1_000 && frame.bytes[15] & 3 == 3);
+        Ok(())
+    };
+    let attached = Attached { frames: Some(&mut note), ..Attached::default() };
+    let results = live.run(attached, &mut |_| ControlFlow::Continue(())).expect("it runs");
+    let marks: u64 = results.ports.iter().map(|port| port.marks).sum();
+    let echoed = results.flows.iter().any(|flow| flow.stats.marked.get() > 0);
+    // Segments leave the bottleneck 615 us apart, so that each is received by itself.
+    assert!(marks > 0 && echoed && (1..=marks).contains(&marked), "{marked} of {marks}, {:?}", results.flows);
+}
+
+#[test]
+fn packets_have_a_sensible_number_of_segments() {
+    if missing().is_some() {
+        return;
+    }
+    for segments in [0, 65, u32::MAX] {
+        let options = Options { segments, ..Options::default() };
+        let refused = Live::new(&plan("cubic = {}", ""), options).expect_err("it is refused").to_string();
+        assert!(refused.contains("1 to 64 are possible"), "{refused}");
+    }
+}
+
 /// Why nothing can be loaded into the kernel here, if so.
 #[cfg(feature = "bpf")]
 fn loads_nothing() -> bool {

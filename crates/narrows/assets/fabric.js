@@ -398,6 +398,16 @@ const UNEVEN = 8;
 /** A flow has the color of its place among the flows of the run in every chart; beyond the colors there are, dashes. */
 const lookOf = (place) => ({ color: place, dash: place >= LIGHT.length ? "dashed" : undefined });
 
+/** Points of a queue, without those between two alike. */
+const queuePoints = (most, slice_ms, of) => {
+  const points = [];
+  most.forEach((value, slice) => {
+    const flat = slice > 0 && slice < most.length - 1 && most[slice - 1] === value && most[slice + 1] === value;
+    if (!flat) points.push([slice * slice_ms, value / of]);
+  });
+  return points;
+};
+
 /** Curves of queues and flows; all keep to the part of the time that is shown. */
 const curves = (grid, shared, queues, flows, states) => {
   const { get, linkName, state, follow, zooms, setView } = shared;
@@ -416,12 +426,7 @@ const curves = (grid, shared, queues, flows, states) => {
   const floor = Math.max(1, 10 ** (Math.floor(Math.log10(least)) - 1)) / of;
   const how = uneven ? `; logarithmic, with ${number(floor)} ${unit} and less at the bottom` : "";
   over("Queue depth", `the deepest recorded ports; the most that waited in each slice of time${how}`, `${unit} waiting`, queues.map((queue) => {
-    const most = get(queue.most);
-    const points = [];
-    most.forEach((value, slice) => {
-      const flat = slice > 0 && slice < most.length - 1 && most[slice - 1] === value && most[slice + 1] === value;
-      if (!flat) points.push([slice * queue.slice_ms, value / of]);
-    });
+    const points = queuePoints(get(queue.most), queue.slice_ms, of);
     return { name: `${linkName(queue.link)} (peak ${kB(queue.peak)})`, points };
   }), { wide: true, ...(uneven && { yLog: true, floor }) });
   const kept = () => states.forEach((state) => {

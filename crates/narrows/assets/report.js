@@ -211,9 +211,12 @@
       tails(tail, cell, await overTime(into, cell.over_time));
       document.body.dataset.drawn = cell.name;
     };
-    section("Over time", ...(shown.length > 1 ? [element("div", { class: "tools" }, element("label", {}, "Run: ", choice))] : []), into);
-    if (data.cells.some((cell) => cell.seeds.length > 1)) into.before(element("p", { class: "soft" }, `Of seed ${data.cells[0].seeds[0]}.`));
+    const pair = element("div");
+    section("Over time", pair, ...(shown.length > 1 ? [element("div", { class: "tools" }, element("label", {}, "Run: ", choice))] : []), into);
+    if (data.cells.some((cell) => cell.seeds.length > 1)) pair.before(element("p", { class: "soft" }, `Of seed ${data.cells[0].seeds[0]}.`));
     section("The tail", tail);
+    // What one run cannot unpack is said below, where it is drawn.
+    if (shown.length === 2) both(pair, shown).catch(() => pair.replaceChildren());
     return show();
   };
 

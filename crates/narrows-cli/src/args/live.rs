@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use narrows_live::{Options, Program};
+use narrows_live::{MOST_SEGMENTS, Options, Program};
 use narrows_proto::units::Span;
 
 use super::running::Input;
@@ -28,6 +28,9 @@ pub(crate) struct WithHosts {
     /// A run of which one packet in a hundred is delivered later than this is void
     #[arg(long, default_value = "200us", value_name = "TIME", value_parser = span)]
     pub(crate) bound: Span,
+    /// Let real hosts hand over packets of up to this many segments at once, 1 to 64: faster
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MOST_SEGMENTS.into()))]
+    pub(crate) segments: u32,
     /// Leave the hosts of this traffic group simulated
     #[arg(long, value_name = "GROUP")]
     pub(crate) simulate: Vec<String>,
@@ -42,8 +45,14 @@ pub(crate) struct WithHosts {
 impl WithHosts {
     /// As the library wants them.
     pub(crate) fn options(&self) -> Options {
-        let Self { scale, bound, simulate, .. } = self;
-        Options { scale: *scale, bound: *bound, simulated: simulate.clone(), ..Options::default() }
+        let Self { scale, bound, segments, simulate, .. } = self;
+        Options {
+            scale: *scale,
+            bound: *bound,
+            segments: *segments,
+            simulated: simulate.clone(),
+            ..Options::default()
+        }
     }
 }
 

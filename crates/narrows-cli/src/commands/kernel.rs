@@ -18,6 +18,7 @@ pub(crate) fn kernel(arguments: &args::Kernel) -> Checked<Status> {
 
 /// Checks the machine for live runs.
 fn check(json: bool) -> Status {
+    narrows_live::take_rights();
     let parts = narrows_live::parts();
     if json {
         let part = |part: &Part| {

@@ -19,6 +19,7 @@ use crate::{Status, args, show};
 
 /// Runs one scenario with real hosts.
 pub(crate) fn live(live: &args::Live) -> Checked<Status> {
+    narrows_live::take_rights();
     let arguments = &live.hosts;
     if live.shell.is_some() && !(std::io::stdin().is_terminal() && std::io::stdout().is_terminal()) {
         let message = "--shell needs a terminal";

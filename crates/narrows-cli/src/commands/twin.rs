@@ -49,6 +49,7 @@ impl<'a> Runs<'a> {
 
 /// Runs a scenario in virtual time and with real hosts, and judges what differs.
 pub(crate) fn twin(arguments: &args::Twin) -> Checked<Status> {
+    narrows_live::take_rights();
     let args::Twin { live, runs, markdown, profile } = arguments;
     let mut document = document(&live.scenario, &live.input)?;
     document.attach_kernel();

@@ -70,6 +70,7 @@ const USE: &str = r##"<script>
     found.language = document.documentElement.lang;
     found.headings = all("h1").length;
     found.unreachable = all("button, select, input, canvas.drawn").filter((node) => node.tabIndex < 0).length;
+    found.onTop = all("h3").some((heading) => heading.textContent === "On top of each other");
     // Light and dark.
     const paper = () => getComputedStyle(document.documentElement).backgroundColor;
     const light = paper();
@@ -136,6 +137,11 @@ fn check(found: &Value, cells: &[&str]) {
     assert!(count("csvs") >= count("tables") && count("tables") >= 4, "{found}");
     assert_eq!((count("nameless"), count("unreachable"), count("headings")), (0, 0, 1), "{found}");
     assert_eq!(found["language"], "en");
+    assert_eq!(
+        found["onTop"],
+        cells.len() == 2,
+        "curves of two runs are drawn on top of each other: {found}"
+    );
     assert_eq!(found["deadLinks"], serde_json::json!([]));
     assert!(found["places"].as_array().is_some_and(|places| places.contains(&"The tail".into())), "{found}");
     assert_eq!(found["numbers"], serde_json::json!(NUMBERS.map(narrows::numbers::number)));

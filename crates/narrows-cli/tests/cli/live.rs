@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::process::Stdio;
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use super::support::{command, holding, narrows, text};
@@ -144,6 +144,50 @@ fn programs_that_cannot_run_are_refused_before_anything_is_created() {
     }
     let shell = narrows(&place, &["live", "killed.toml", "--shell", "host1", "--out", "out"]);
     assert!(text(&shell.stderr).contains("--shell needs a terminal"), "{}", text(&shell.stderr));
+}
+
+/// The command as the user nobody, with `/dev/net/tun` open to everybody in a view of the file systems of its own; none where root may not
+/// make such a view.
+fn as_nobody(place: &tempfile::TempDir, arguments: &str) -> Option<Output> {
+    let path = place.path();
+    let view =
+        "mknod -m 666 tun c 10 200 && mount --bind tun /dev/net/tun && : < tun && rm -f tun || exit 77";
+    let user = "exec setpriv --reuid 65534 --regid 65534 --clear-groups";
+    let script = format!("{view}; {user} {} {arguments}", env!("CARGO_BIN_EXE_narrows"));
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", &script]).current_dir(path);
+    std::os::unix::fs::chown(path, Some(65534), Some(65534)).ok()?;
+    let output = command.output().ok()?;
+    let cannot = [Some(77), Some(126), Some(127)].contains(&output.status.code());
+    if cannot {
+        eprintln!("skipped: {}", text(&output.stderr));
+    }
+    (!cannot).then_some(output)
+}
+
+#[test]
+fn an_ordinary_user_has_real_hosts_in_a_user_namespace_with_controls_of_the_kernel_alone() {
+    let place = holding(&[("killed.toml", SCENARIO)]);
+    if !is_allowed(&place) {
+        return;
+    }
+    let Some(check) = as_nobody(&place, "kernel check") else { return };
+    let said = text(&check.stdout);
+    if !check.status.success() {
+        // Some machines have no user namespaces for everybody.
+        assert!(said.contains("missing"), "{said}");
+        return eprintln!("skipped: {said}");
+    }
+    assert!(said.contains("those of root in a user namespace"), "{said}");
+    assert!(said.contains("no right to load controls"), "{said}");
+    let live = |more| as_nobody(&place, &format!("live killed.toml --out out --overwrite {more}")).unwrap();
+    let run = live("--set stop.after=\"'300 ms'\" --segments 4 --run 'host1: cat /proc/self/uid_map'");
+    assert!(matches!(run.status.code(), Some(0 | 3)), "{}{}", text(&run.stdout), text(&run.stderr));
+    let run: serde_json::Value =
+        serde_json::from_slice(&fs::read(place.path().join("out/run.json")).unwrap()).unwrap();
+    assert!(run["real_hosts"]["deliveries"].as_u64() > Some(50), "{run}");
+    let refused = live("--set traffic.all.cc='{ gemini = { capacity = \"10 Mb/s\" } }'");
+    assert_eq!(refused.status.code(), Some(2), "{}", text(&refused.stdout));
 }
 
 #[test]

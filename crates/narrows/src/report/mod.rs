@@ -143,8 +143,9 @@ const PAGE_JS: &str = include_str!("../../assets/page.js");
 const CSS: &str = include_str!("../../assets/report.css");
 
 /// Scripts that draw it.
-const SCRIPTS: [&str; 4] = [
+const SCRIPTS: [&str; 5] = [
     include_str!("../../assets/fabric.js"),
+    include_str!("../../assets/both.js"),
     include_str!("../../assets/network.js"),
     include_str!("../../assets/opening.js"),
     include_str!("../../assets/report.js"),

@@ -1,0 +1,230 @@
+//! Figures of the GEMINI paper on the kernel of this machine, and docs/twins-gemini.md.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+use xshell::{Shell, cmd};
+
+/// Status of a command whose real hosts received packets too late.
+pub(crate) const VOID: i32 = 3;
+
+/// Seconds of the clock for a second of the scenario: links of 1 Gb/s become such of 200 Mb/s.
+const SCALE: &str = "5";
+
+/// Hosts of this kernel in virtual time, too. Controls that Narrows loads reduce the window themselves, at once.
+const HOSTS: &str = r#"transport={ profile = "linux-6.12", spread_marks = false }"#;
+
+/// The beginning of the page.
+const ABOUT: &str = "# GEMINI's figures on a real kernel\n\n\
+    Figures 5 and 9 to 12 of the GEMINI paper (Zeng et al., ICNP 2019) once more, with GEMINI and DCTCP as programs of the kernel of\n\
+    this machine ([On real hosts](guide/real-hosts.md)), its own CUBIC and BBR, and the testbed of the paper as fabric. Scenarios are those of\n\
+    [the reproduction](reproductions/gemini.md), with fewer points and shorter runs: virtual runs here are of these, and not\n\
+    those of that page. `cargo xtask twins figures` makes this page.\n\n\
+    **Slowed down.** `--scale 5` makes links of 1 Gb/s such of 200 Mb/s on the clock, and round trips of 10 ms such of 50 ms. Buffers, K and windows are in\n\
+    bytes and stay; a bandwidth-delay product is what it was. GEMINI's H, T and C are those of the paper, in the time of the scenario, and are\n\
+    converted when the control is loaded. Rates and times below are those of the scenario. Timers of the kernel are not slowed down: what leaves\n\
+    at once is what passes in a millisecond of the clock, up to 17 segments instead of 44. Hosts in virtual time have the profile `linux-6.12`.\n\n\
+    CUBIC grows by the time of the clock, and BBR remembers 10 s of it: neither is slowed down, so that both converge sooner in the time of the\n\
+    scenario. That was tested: Figure 11 in virtual time with links of 200 Mb/s, five times the delays and five times the\n\
+    length has Jain indices of 0.93 for CUBIC and 1.00 for BBR, where the scenario as it is has 0.50 and 0.35 (single runs). GEMINI and DCTCP\n\
+    count in round trips.\n\n";
+
+/// A number that is compared.
+#[derive(Clone, Copy, Debug)]
+enum Number {
+    /// Payload that a group carries, Mb/s.
+    Throughput,
+    /// Mean round-trip time of a group, ms.
+    RoundTrip,
+    /// Jain index of all flows.
+    Jain,
+    /// Throughput of the first group over that of the second.
+    Share,
+}
+
+/// A run, and a number of it.
+struct Row {
+    figure: u8,
+    about: &'static str,
+    paper: &'static str,
+    number: Number,
+    /// The scenario of the reproduction, besides the network.
+    scenario: &'static str,
+    stop: u8,
+    from: u8,
+    overrides: &'static [&'static str],
+}
+
+const DCTCP: &str = "traffic.many.cc={ dctcp = {} }";
+const INSIDE: &str = "traffic.many.pattern.long_lived.to=dc0/rack0/host11";
+
+const fn inside(
+    figure: u8,
+    about: &'static str,
+    paper: &'static str,
+    number: Number,
+    overrides: &'static [&'static str],
+) -> Row {
+    Row { figure, about, paper, number, scenario: "dcn", stop: 4, from: 1, overrides }
+}
+
+const K20: &str = "switches.tor.marking.step.k=30760 B";
+const K320: &str = "switches.tor.marking.step.k=492160 B";
+const K50: &str = "switches.tor.marking.step.k=76900 B";
+const K300: &str = "switches.tor.marking.step.k=461400 B";
+const FOR_K20: &str = r#"traffic.many.cc={ gemini = { delay = false, marking_threshold = "30760 B" } }"#;
+const FOR_K320: &str = r#"traffic.many.cc={ gemini = { delay = false, marking_threshold = "492160 B" } }"#;
+
+const fn meeting(about: &'static str, paper: &'static str, overrides: &'static [&'static str]) -> Row {
+    Row {
+        figure: 11,
+        about,
+        paper,
+        number: Number::Jain,
+        scenario: "convergence",
+        stop: 18,
+        from: 12,
+        overrides,
+    }
+}
+
+const fn sharing(about: &'static str, paper: &'static str, overrides: &'static [&'static str]) -> Row {
+    Row {
+        figure: 12,
+        about,
+        paper,
+        number: Number::Share,
+        scenario: "fairness",
+        stop: 12,
+        from: 6,
+        overrides,
+    }
+}
+
+use Number::{RoundTrip, Throughput};
+
+#[rustfmt::skip]
+const ROWS: [Row; 18] = [
+    inside(5, "DCTCP inside a data center, K = 20 packets: round-trip time, ms", "–", RoundTrip, &[DCTCP, INSIDE, K20]),
+    inside(5, "the same, K = 320", "longer than with 20", RoundTrip, &[DCTCP, INSIDE, K320]),
+    inside(5, "DCTCP between data centers, K = 20: throughput, Mb/s", "629", Throughput, &[DCTCP, K20]),
+    inside(5, "the same, K = 320", "899", Throughput, &[DCTCP, K320]),
+    inside(9, "GEMINI between data centers, K = 20: throughput, Mb/s", "up to 1.49 times DCTCP", Throughput, &[FOR_K20, K20]),
+    inside(9, "the same, K = 320", "938", Throughput, &[FOR_K320, K320]),
+    Row { figure: 10, about: "GEMINI on the WAN, T = 5 ms, beta = 0.2: throughput, Mb/s", paper: "944", number: Throughput, scenario: "wan", stop: 10, from: 5, overrides: &[K50] },
+    Row { figure: 10, about: "the same: round-trip time, ms", paper: "at most 20", number: RoundTrip, scenario: "wan", stop: 10, from: 5, overrides: &[K50] },
+    Row { figure: 10, about: "CUBIC on the WAN: round-trip time, ms", paper: "at least 100", number: RoundTrip, scenario: "wan", stop: 20, from: 12, overrides: &[K50, "traffic.many.cc={ cubic = {} }"] },
+    Row { figure: 10, about: "the same: throughput, Mb/s", paper: "as much as GEMINI", number: Throughput, scenario: "wan", stop: 20, from: 12, overrides: &[K50, "traffic.many.cc={ cubic = {} }"] },
+    meeting("GEMINI, three groups of ten: Jain index of all", "0.99", &[K50]),
+    meeting("CUBIC", "less", &[K300, "traffic.first.cc={ cubic = {} }", "traffic.second.cc={ cubic = {} }", "traffic.third.cc={ cubic = {} }"]),
+    meeting("DCTCP", "less", &[K300, "traffic.first.cc={ dctcp = {} }", "traffic.second.cc={ dctcp = {} }", "traffic.third.cc={ dctcp = {} }"]),
+    meeting("BBR", "less", &[K300, "traffic.first.cc={ bbr = {} }", "traffic.second.cc={ bbr = {} }", "traffic.third.cc={ bbr = {} }"]),
+    sharing("GEMINI, 64 times the round-trip time: short over long", "1", &[K300, FAR, r#"traffic.intra.cc={ gemini = { marking_threshold = "461400 B" } }"#, r#"traffic.inter.cc={ gemini = { marking_threshold = "461400 B" } }"#]),
+    sharing("CUBIC", "64", &[K300, FAR, "traffic.intra.cc={ cubic = {} }", "traffic.inter.cc={ cubic = {} }"]),
+    sharing("DCTCP", "64", &[K300, FAR, "traffic.intra.cc={ dctcp = {} }", "traffic.inter.cc={ dctcp = {} }"]),
+    sharing("BBR", "at most 1", &[K300, FAR, "traffic.intra.cc={ bbr = {} }", "traffic.inter.cc={ bbr = {} }"]),
+];
+
+/// A round trip of 12.8 ms between data centers.
+const FAR: &str = "topology.cross_dc.wan.delay=6196 us";
+
+/// Groups that start later in Figure 11, sooner than in the paper.
+const SOONER: [&str; 2] = ["traffic.second.start=4 s", "traffic.third.start=8 s"];
+
+/// Runs all, and writes the page.
+pub(crate) fn run(shell: &Shell, narrows: &Path, out: &Path, runs: u32) -> Result<()> {
+    let mut body =
+        String::from("|  |  | paper | virtual | live |  |\n| --- | --- | --- | --- | --- | --- |\n");
+    let mut done: Option<(&Row, bool)> = None;
+    let (folder, mut kernel) = (out.join("figure"), String::new());
+    for row in &ROWS {
+        // The numbers of a run that stand one below the other.
+        let is_same = |other: &Row| (other.scenario, other.overrides) == (row.scenario, row.overrides);
+        let is_void = match done {
+            Some((other, is_void)) if is_same(other) => is_void,
+            _ => twin(shell, narrows, row, &folder, runs)?,
+        };
+        done = Some((row, is_void));
+        let [simulated, live] = ["simulated", "live"].map(|half| values(shell, &folder, half, row.number));
+        let (simulated, live) = (simulated?, live?);
+        kernel = text(&runs_of(shell, &folder, "live")?[0]["real_hosts"]["kernel"]);
+        let Row { figure, about, paper, .. } = row;
+        let void = if is_void { "void: too late" } else { "" };
+        let (simulated, live) = (shown(&simulated), shown(&live));
+        writeln!(body, "| Figure {figure} | {about} | {paper} | {simulated} | {live} | {void} |")?;
+        println!("Figure {figure}, {about}: {paper}, {simulated} virtual, {live} live {void}");
+    }
+    let runs = if runs == 1 { "one run".to_owned() } else { format!("{runs} runs") };
+    let machine = format!("{kernel}, {runs} of each; the least and the most in parentheses.\n\n");
+    shell.write_file("docs/twins-gemini.md", format!("{ABOUT}{machine}{body}"))?;
+    Ok(())
+}
+
+/// Runs both halves. Whether the live one was late.
+fn twin(shell: &Shell, narrows: &Path, row: &Row, folder: &Path, runs: u32) -> Result<bool> {
+    const FROM: &str = "crates/narrows/repro/gemini";
+    let parts = ["network", row.scenario].map(|part| shell.read_file(format!("{FROM}/{part}.toml")));
+    let [network, traffic] = parts;
+    let scenario = folder.with_extension("toml");
+    shell.write_file(&scenario, network? + &traffic?)?;
+    let times = [format!("stop.after={} s", row.stop), format!("measure.from={} s", row.from)];
+    let sooner: &[&str] = if row.figure == 11 { &SOONER } else { &[] };
+    let windows = "record={ windows = { interval = \"10 ms\", flows = 30 } }";
+    let mut overrides = vec![HOSTS, windows, &times[0], &times[1]];
+    overrides.extend(row.overrides.iter().chain(sooner));
+    let overrides = overrides.iter().flat_map(|assignment| ["--set", assignment]);
+    let runs = runs.to_string();
+    let command = cmd!(
+        shell,
+        "{narrows} twin {scenario} --scale {SCALE} --runs {runs} --out {folder} --overwrite {overrides...}"
+    );
+    let output = command.quiet().ignore_status().output()?;
+    let is_void = output.status.code() == Some(VOID);
+    ensure!(
+        output.status.success() || is_void,
+        "Figure {}: {}",
+        row.figure,
+        String::from_utf8_lossy(&output.stderr)
+    );
+    Ok(is_void)
+}
+
+/// Reports of the runs of one half.
+fn runs_of(shell: &Shell, folder: &Path, half: &str) -> Result<Vec<Value>> {
+    let runs = shell.read_dir(folder.join(half))?;
+    runs.iter().map(|run| Ok(serde_json::from_str(&shell.read_file(run.join("run.json"))?)?)).collect()
+}
+
+/// A number of all runs of one half: the mean, the least and the most.
+fn values(shell: &Shell, folder: &Path, half: &str, number: Number) -> Result<[f64; 3]> {
+    if matches!(number, RoundTrip) {
+        let twin: Value = serde_json::from_str(&shell.read_file(folder.join("twin.json"))?)?;
+        let rows = twin["quantities"].as_array().context("a twin has quantities")?;
+        let row = rows.iter().find(|row| row["name"] == "many round-trip time");
+        let estimate = &row.context("windows are recorded")?[half];
+        let ms = |value: &Value| value.as_f64().map(|us| us / 1e3).context("it has a value");
+        return Ok([ms(&estimate["mean"])?, ms(&estimate["range"][0])?, ms(&estimate["range"][1])?]);
+    }
+    let of = |run: &Value, name: &str| run["metrics"][name].as_f64().with_context(|| name.to_owned());
+    let value = |run: &Value| match number {
+        Throughput => Ok(of(run, "many.goodput_gbps")? * 1e3),
+        Number::Share => Ok(of(run, "intra.goodput_gbps")? / of(run, "inter.goodput_gbps")?),
+        Number::Jain | RoundTrip => of(run, "total.jain"),
+    };
+    let values = runs_of(shell, folder, half)?.iter().map(value).collect::<Result<Vec<_>>>()?;
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    let (least, most) = (f64::min, f64::max);
+    Ok([mean, values.iter().copied().fold(mean, least), values.iter().copied().fold(mean, most)])
+}
+
+fn shown([mean, least, most]: &[f64; 3]) -> String {
+    let digits = |value: f64| if value < 100.0 { format!("{value:.2}") } else { format!("{value:.0}") };
+    let [mean, least, most] = [mean, least, most].map(|value| digits(*value));
+    if least == most { mean } else { format!("{mean} ({least} to {most})") }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
