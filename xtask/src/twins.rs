@@ -1,4 +1,4 @@
-//! Twins: scenarios of docs/twins in virtual time and on the kernel of this machine, and docs/twins.md. Then figures of a paper.
+//! Twins: scenarios of docs/twins in virtual time and on the kernel of this machine, and docs/twins.md. Or figures of a paper.
 
 use std::fmt::Write;
 
@@ -12,7 +12,8 @@ use crate::{figures, target};
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// Only these scenarios of docs/twins, without .toml, or figures: GEMINI's figures and their page; the page of twins stays as it is
+    /// Only these scenarios of docs/twins, without .toml, or figures: GEMINI's figures and their page, a minute or two for each
+    /// run of each row. The page of twins stays as it is
     names: Vec<String>,
     /// Run each so many times
     #[arg(long, default_value_t = 5, value_name = "N")]
@@ -61,12 +62,10 @@ pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
         kernel = run["real_hosts"]["kernel"].as_str().unwrap_or_default().to_owned();
         println!("{name}{void}: {same} same, {open} open, {apart} apart");
     }
-    let names = &arguments.names;
-    if names.is_empty() || names.iter().any(|name| name == "figures") {
-        // A figure takes a minute or two.
-        figures::run(shell, &narrows, &out, arguments.runs.min(3))?;
+    if arguments.names.iter().any(|name| name == "figures") {
+        figures::run(shell, &narrows, &out, arguments.runs)?;
     }
-    if names.is_empty() {
+    if arguments.names.is_empty() {
         let machine = format!("{kernel}, {} runs of each.\n\n", arguments.runs);
         shell.write_file("docs/twins.md", format!("{ABOUT}{machine}{in_all}{body}"))?;
     }
