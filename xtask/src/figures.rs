@@ -192,7 +192,7 @@ fn twin(shell: &Shell, narrows: &Path, row: &Row, folder: &Path, runs: u32) -> R
 }
 
 /// Reports of the runs of one half.
-fn runs_of(shell: &Shell, folder: &Path, half: &str) -> Result<Vec<Value>> {
+pub(crate) fn runs_of(shell: &Shell, folder: &Path, half: &str) -> Result<Vec<Value>> {
     let runs = shell.read_dir(folder.join(half))?;
     runs.iter().map(|run| Ok(serde_json::from_str(&shell.read_file(run.join("run.json"))?)?)).collect()
 }

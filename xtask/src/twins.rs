@@ -7,7 +7,7 @@ use clap::Args;
 use serde_json::Value;
 use xshell::{Shell, cmd};
 
-use crate::figures::VOID;
+use crate::figures::{VOID, runs_of};
 use crate::{figures, target};
 
 #[derive(Debug, Args)]
@@ -25,7 +25,8 @@ const ABOUT: &str = "# Twins\n\n\
     One scenario in virtual time and with real hosts, whose TCP is that of the kernel ([On real hosts](guide/real-hosts.md)): the\n\
     second sends through the switches and links of the first. Ratios are simulated by live, with 95 % confidence intervals. Bands were\n\
     fixed before anything was run: rates 3 %, queues and times 15 %, marks and drops 25 %. *open*: the interval reaches over the end of\n\
-    the band. `cargo xtask twins` makes this page; scenarios are in [docs/twins](twins).\n\n";
+    the band. A packet that is milliseconds late means that the fabric stood still: what came meanwhile meets the buffers at once.\n\
+    `cargo xtask twins` makes this page; scenarios are in [docs/twins](twins).\n\n";
 
 /// Runs all, and writes the page.
 pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
@@ -34,8 +35,12 @@ pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
     let out = target::folder(shell)?.join("twins");
     let mut scenarios = shell.read_dir("docs/twins")?;
     scenarios.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
-    let (mut body, mut in_all) =
-        (String::new(), String::from("| twin | same | open | apart |\n| --- | --- | --- | --- |\n"));
+    let (mut body, mut in_all) = (
+        String::new(),
+        String::from(
+            "| twin | same | open | apart | latest packet of each live run, ms |\n| --- | --- | --- | --- | --- |\n",
+        ),
+    );
     let mut kernel = String::new();
     for scenario in scenarios {
         let name = scenario.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -53,12 +58,15 @@ pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
         let rows = twin["quantities"].as_array().context("a twin has quantities")?;
         let (same, open, apart) = (count(rows, "same"), count(rows, "open"), count(rows, "apart"));
         let void = if is_void { " (void: too late)" } else { "" };
-        writeln!(in_all, "| [{name}](#{name}){void} | {same} | {open} | {apart} |")?;
+        let live = runs_of(shell, &folder, "live")?;
+        let latest = live.iter().filter_map(|run| run["real_hosts"]["lateness_max_ps"].as_f64());
+        let latest: Vec<_> = latest.map(|ps| format!("{:.1}", ps / 1e9)).collect();
+        let latest = latest.join(", ");
+        writeln!(in_all, "| [{name}](#{name}){void} | {same} | {open} | {apart} | {latest} |")?;
         let text = shell.read_file(&scenario)?;
         let about = text.lines().next().unwrap_or_default().trim_start_matches("# ");
         write!(body, "\n## {name}\n\n{about}{void}\n\n{}", String::from_utf8(output.stdout)?)?;
-        let run = shell.read_dir(folder.join("live"))?.into_iter().next().context("a twin has live runs")?;
-        let run: Value = serde_json::from_str(&shell.read_file(run.join("run.json"))?)?;
+        let run = live.first().context("a twin has live runs")?;
         kernel = run["real_hosts"]["kernel"].as_str().unwrap_or_default().to_owned();
         println!("{name}{void}: {same} same, {open} open, {apart} apart");
     }
