@@ -149,7 +149,7 @@ pub(crate) fn run(shell: &Shell, narrows: &Path, out: &Path, runs: u32) -> Resul
         done = Some((row, is_void));
         let [simulated, live] = ["simulated", "live"].map(|half| values(shell, &folder, half, row.number));
         let (simulated, live) = (simulated?, live?);
-        kernel = text(&runs_of(shell, &folder, "live")?[0]["real_hosts"]["kernel"]);
+        kernel = kernel_of(&runs_of(shell, &folder, "live")?);
         let Row { figure, about, paper, .. } = row;
         let void = if is_void { "void: too late" } else { "" };
         let (simulated, live) = (shown(&simulated), shown(&live));
@@ -225,6 +225,8 @@ fn shown([mean, least, most]: &[f64; 3]) -> String {
     if least == most { mean } else { format!("{mean} ({least} to {most})") }
 }
 
-fn text(value: &Value) -> String {
-    value.as_str().unwrap_or_default().to_owned()
+/// The kernel of live runs.
+pub(crate) fn kernel_of(live: &[Value]) -> String {
+    let kernel = live.first().and_then(|run| run["real_hosts"]["kernel"].as_str());
+    kernel.unwrap_or_default().to_owned()
 }

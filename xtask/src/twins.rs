@@ -7,7 +7,7 @@ use clap::Args;
 use serde_json::Value;
 use xshell::{Shell, cmd};
 
-use crate::figures::{VOID, runs_of};
+use crate::figures::{VOID, kernel_of, runs_of};
 use crate::{figures, target};
 
 #[derive(Debug, Args)]
@@ -25,7 +25,7 @@ const ABOUT: &str = "# Twins\n\n\
     One scenario in virtual time and with real hosts, whose TCP is that of the kernel ([On real hosts](guide/real-hosts.md)): the\n\
     second sends through the switches and links of the first. Ratios are simulated by live, with 95 % confidence intervals. Bands were\n\
     fixed before anything was run: rates 3 %, queues and times 15 %, marks and drops 25 %. *open*: the interval reaches over the end of\n\
-    the band. A packet that is milliseconds late means that the fabric stood still: what came meanwhile meets the buffers at once.\n\
+    the band. A packet that is milliseconds late means that the fabric stood still, as if its links had.\n\
     `cargo xtask twins` makes this page; scenarios are in [docs/twins](twins).\n\n";
 
 /// Runs all, and writes the page.
@@ -66,8 +66,7 @@ pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
         let text = shell.read_file(&scenario)?;
         let about = text.lines().next().unwrap_or_default().trim_start_matches("# ");
         write!(body, "\n## {name}\n\n{about}{void}\n\n{}", String::from_utf8(output.stdout)?)?;
-        let run = live.first().context("a twin has live runs")?;
-        kernel = run["real_hosts"]["kernel"].as_str().unwrap_or_default().to_owned();
+        kernel = kernel_of(&live);
         println!("{name}{void}: {same} same, {open} open, {apart} apart");
     }
     if arguments.names.iter().any(|name| name == "figures") {
