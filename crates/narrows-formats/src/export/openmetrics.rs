@@ -136,13 +136,7 @@ impl Text {
 
     fn flows(&mut self, table: &Table) {
         let (groups, names) = table.names("group");
-        let by_group = |value: &dyn Fn(usize) -> u64| {
-            let mut sums: BTreeMap<u32, u64> = BTreeMap::new();
-            for (row, group) in groups.iter().enumerate() {
-                *sums.entry(*group).or_default() += value(row);
-            }
-            sums
-        };
+        let by_group = |value: &dyn Fn(usize) -> u64| sums(groups, value);
         self.family("narrows_delivered_bytes", "counter", "bytes", "Payload known to have arrived");
         let delivered = table.integers("delivered_bytes");
         for (group, sum) in by_group(&|row| delivered.get(row).copied().unwrap_or(0)) {
@@ -242,4 +236,25 @@ fn escaped(text: &str) -> String {
         }
     }
     escaped
+}
+
+/// Sums over the rows of each group. A damaged file may have numbers that are too large to be summed: the largest then.
+fn sums(groups: &[u32], value: impl Fn(usize) -> u64) -> BTreeMap<u32, u64> {
+    let mut sums: BTreeMap<u32, u64> = BTreeMap::new();
+    for (row, group) in groups.iter().enumerate() {
+        let sum = sums.entry(*group).or_default();
+        *sum = sum.saturating_add(value(row));
+    }
+    sums
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_are_too_large_to_be_summed_do_not_wrap() {
+        let values = [u64::MAX - 1, 5, 7];
+        assert_eq!(sums(&[0, 1, 0], |row| values[row]), BTreeMap::from([(0, u64::MAX), (1, 5)]));
+    }
 }

@@ -307,6 +307,7 @@ mod tests {
         cwr: false,
         retransmission: false,
         goes_on: false,
+        pushed: false,
         requests_ack: false,
         not_ect: false,
         ce: false,

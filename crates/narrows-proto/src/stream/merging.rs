@@ -59,10 +59,11 @@ impl Merging {
         } else {
             self.unit.len += segment.len;
             self.unit.fin |= segment.fin;
+            self.unit.pushed |= segment.pushed;
             self.unit.merged += 1;
         }
         let is_full = u64::from(self.unit.len) + params.mss().get() > most;
-        if is_full || self.unit.fin || self.unit.syn {
+        if is_full || self.unit.fin || self.unit.syn || self.unit.pushed {
             self.hand_on(params, now, &mut send);
         }
     }
@@ -184,6 +185,14 @@ mod tests {
         fixture.arrive(0, 1);
         assert_eq!(fixture.take(1, Segment { fin: true, ..segment(2) }), [(3, false)]);
         assert!(fixture.merging.receiver().is_complete());
+    }
+
+    #[test]
+    fn the_end_of_a_burst_does_not_wait() {
+        let mut fixture = Fixture::new();
+        fixture.arrive(0, 0);
+        assert_eq!(fixture.take(1, Segment { pushed: true, ..segment(1) }), [(2, false)]);
+        assert_eq!(fixture.merging.next_timer(), Time::NEVER);
     }
 
     #[test]

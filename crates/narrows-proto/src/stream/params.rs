@@ -119,6 +119,10 @@ pub struct Params {
     /// does. Bursts arrive back to back, so switches that mark at a small queue mark more of them than of single segments.
     #[serde(deserialize_with = "or_false")]
     pub segmentation: Option<Segmentation>,
+    /// The last segment of a burst of several says so (PSH): receive offload hands on what it has, and the segment is acknowledged at
+    /// once unless the connection is interactive. Linux does so since 6.6. Without `segmentation` there are no bursts.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub push_bursts: bool,
     /// Receivers merge segments that arrive shortly after each other and acknowledge them together, as hosts with receive offload
     /// (GRO, LRO) do; each segment by itself if left out.
     #[serde(deserialize_with = "or_false")]
@@ -167,6 +171,7 @@ impl Default for Params {
             accurate_ecn: None,
             peer_ecn: PeerEcn::Accurate,
             segmentation: None,
+            push_bursts: false,
             receive_offload: None,
         }
     }

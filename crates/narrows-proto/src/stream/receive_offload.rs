@@ -3,8 +3,8 @@
 //! ```text
 //! Merged     what follows on the last byte, arrives within the time, fits into the size,    tcp_gro_receive of Linux
 //!            has the same mark and does not say that the window was reduced
-//! Handed on  when the time is up, the size is reached, the flow ends, or something
-//!            arrives that does not belong to it
+//! Handed on  when the time is up, the size is reached, the flow or a burst that says so
+//!            ends (PSH), or something arrives that does not belong to it
 //! ACK        for more than one segment at once, a single one waits for another             __tcp_ack_snd_check
 //! ```
 //!

@@ -172,8 +172,12 @@ impl Receiver {
             if self.arrivals.is_some() {
                 self.open(params, now, segment);
             }
-            let at_once =
-                segment.merged > 0 || self.is_quick() || self.is_complete() || self.reports_mark(begins);
+            let pushed = segment.pushed && !self.interactive;
+            let at_once = segment.merged > 0
+                || pushed
+                || self.is_quick()
+                || self.is_complete()
+                || self.reports_mark(begins);
             if self.unacknowledged >= params.ack_every || at_once {
                 send(self.ack(params, SackBlocks::default()));
             } else if self.ack_at == Time::NEVER {
@@ -250,7 +254,8 @@ impl Receiver {
         let held = self.held();
         let Some(arrivals) = &mut self.arrivals else { return };
         if arrivals.on_data(params, now, self.next, segment.len.into(), held) {
-            self.quick = self.quick.max(1);
+            // Linux sets the lowest bit: as long as the window opens, quick acknowledgments are not used up.
+            self.quick |= 1;
         }
     }
 
@@ -329,6 +334,8 @@ impl Receiver {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stream::ReceiveBuffer;
+    use crate::units::Bytes;
 
     const LEN: u32 = 100;
 
@@ -371,6 +378,23 @@ mod tests {
         assert_eq!(fixture.receiver.next_timer(), Time::NEVER);
     }
 
+    #[test]
+    fn the_end_of_a_burst_is_acknowledged_at_once_unless_the_connection_is_interactive() {
+        for interactive in [false, true] {
+            let mut fixture = Fixture::new(Ecn::Off);
+            fixture.receiver.interactive = interactive;
+            let mut acked = Vec::new();
+            for number in 0..6 {
+                let pushed = number % 3 == 2;
+                let segment =
+                    Segment { seq: number * u64::from(LEN), len: LEN, pushed, ..Segment::default() };
+                acked.extend(fixture.segment(segment).iter().map(|frame| frame.ack / 100));
+            }
+            let expected: &[u64] = if interactive { &[2, 4, 6] } else { &[2, 3, 5, 6] };
+            assert_eq!(acked, expected);
+        }
+    }
+
     /// Segments that each frame acknowledges when one arrives every 10 ms.
     fn paced(params: Params, count: u64, pause_after: u64) -> Vec<u64> {
         let mut fixture = Fixture { params, receiver: Receiver::new(Ecn::Off) };
@@ -391,6 +415,19 @@ mod tests {
         assert_eq!(paced(params.clone(), 8, 99), [1, 1, 1, 1, 2, 2]);
         // 200 ms are a pause, and half of a pair goes out with the first segment after it.
         assert_eq!(paced(params, 12, 7), [1, 1, 1, 1, 2, 2, 1, 1, 1]);
+    }
+
+    #[test]
+    fn quick_acknowledgments_are_not_used_up_while_the_receive_buffer_opens_its_window() {
+        let receive_buffer = Some(ReceiveBuffer { initial: Bytes::new(1 << 20), ..Default::default() });
+        let params = Params { quick_acks: Some(4), receive_buffer, ..Params::default() };
+        let len = params.mss().get();
+        let mut fixture = Fixture { params, receiver: Receiver::new(Ecn::Off) };
+        for number in 0..10 {
+            let segment = Segment { seq: number * len, len: len as u32, ..Segment::default() };
+            assert_eq!(fixture.segment(segment).len(), 1);
+        }
+        assert_eq!(fixture.receiver.quick, 4);
     }
 
     #[test]

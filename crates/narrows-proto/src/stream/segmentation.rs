@@ -112,6 +112,8 @@ pub(super) enum Cut {
 pub(super) struct Bursts {
     /// Segments of the burst under way that have not left.
     pub(super) left: u32,
+    /// It has more than one.
+    several: bool,
     doubles: bool,
     began: Time,
     /// The window when the round trip began.
@@ -120,7 +122,7 @@ pub(super) struct Bursts {
 
 impl Default for Bursts {
     fn default() -> Self {
-        Self { left: 0, doubles: true, began: Time::ZERO, cwnd: Bytes::ZERO }
+        Self { left: 0, several: false, doubles: true, began: Time::ZERO, cwnd: Bytes::ZERO }
     }
 }
 
@@ -220,7 +222,13 @@ impl Bursts {
     /// A burst of so many segments begins.
     pub(super) fn begin(&mut self, now: Time, segments: u32) {
         self.left = segments;
+        self.several = segments > 1;
         self.began = now;
+    }
+
+    /// The next segment is the last of a burst of several.
+    pub(super) fn ends(&self) -> bool {
+        self.left == 1 && self.several
     }
 
     /// A round trip begins with this window.

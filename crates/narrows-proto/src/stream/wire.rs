@@ -21,6 +21,8 @@ pub struct Segment {
     pub retransmission: bool,
     /// The next one belongs to the same burst, and leaves back to back with it.
     pub goes_on: bool,
+    /// It ends a burst of several (PSH).
+    pub pushed: bool,
     /// The receiver is to acknowledge it at once (RDMA only).
     pub requests_ack: bool,
     /// It says that it cannot be marked, though its connection uses ECN.

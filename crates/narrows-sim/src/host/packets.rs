@@ -40,7 +40,7 @@ pub(crate) fn segment_packet(segment: &Segment, way: Way, group: &GroupState) ->
     let (seq, size, priority) = (segment.seq, wire_size(size), group.priority);
     let packet = Packet::new(Fields { seq, flow, to, size, incarnation, kind, priority, flags, trailers: 0 });
     // Without entropy there are zeros in its place.
-    packet.with_marks(group.marks).with_tag_bits(segment.entropy)
+    packet.with_marks(group.marks).with_pushed(segment.pushed).with_tag_bits(segment.entropy)
 }
 
 /// The segment of a stream inside a packet that arrived.

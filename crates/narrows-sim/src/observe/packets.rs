@@ -140,6 +140,11 @@ impl<'a> PacketRef<'a> {
         self.kind() == PacketKind::Data && self.packet().is(FIN)
     }
 
+    /// Data of a stream: it ends a burst of several.
+    pub fn is_pushed(self) -> bool {
+        self.kind() == PacketKind::Data && self.packet().is_pushed()
+    }
+
     /// Data: it was sent before.
     pub fn is_again(self) -> bool {
         self.kind() == PacketKind::Data && self.packet().is(AGAIN)

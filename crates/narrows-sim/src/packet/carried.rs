@@ -23,6 +23,7 @@ impl Packet {
             cwr: self.is(CWR),
             retransmission: self.is(AGAIN),
             goes_on: false,
+            pushed: self.is_pushed(),
             requests_ack: false,
             not_ect: false,
             ce: self.is_marked(),

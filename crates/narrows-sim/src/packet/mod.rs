@@ -23,7 +23,8 @@ pub use self::control::Control;
 ///         bits 64..128    sequence number; of control packets what they say
 /// header  bits 0..32      flow
 ///         bits 32..56     destination
-///         bits 56..64     marks: bit 56 exempt from marking, bit 57 L4S, bit 58 may be trimmed, bit 59 has entropy, bits 60 to 63 free
+///         bits 56..64     marks: bit 56 exempt from marking, bit 57 L4S, bit 58 may be trimmed, bit 59 has entropy, bit 60 ends a burst,
+///                         bits 61 to 63 free
 ///         bits 64..80     size on the wire
 ///         bits 80..96     incarnation; of some control packets what they say
 ///         bits 96..100    kind: 0 data, 1 ack, 2 SYN, 3 SYN-ACK, 4 datagram, 5 control, 6 trimmed data, 7 free;
@@ -109,6 +110,10 @@ pub(crate) enum Kind {
 
 /// Of the marks: a switch may cut off its payload in place of dropping it.
 pub(crate) const TRIMMABLE: u64 = 4 << MARKS;
+
+/// Of the marks: it ends a burst of several segments of a stream.
+const PUSHED: u64 = 1 << PUSHED_BIT;
+const PUSHED_BIT: u32 = MARKS + 4;
 
 /// Of the marks: it has entropy, which switches hash.
 pub(crate) const SPREAD: u64 = 8 << MARKS;

@@ -72,7 +72,7 @@ constants! {
     "a window that application or receiver keeps from being used for a timeout does not shrink (tcp_cwnd_application_limited)";
     "a first mark does not begin two quick acknowledgments and does not end interactive (pingpong) mode (tcp_ecn_check_ce)";
     "what the system adds to payload takes no room in the send buffer (sk_wmem_queued), and the application writes as soon as a segment fits, in Linux when a third is free: a connection that the largest size limits has up to a third less under way there";
-    "the memory of the receive buffer is a constant part of the window (tcp_adv_win_scale, scaling_ratio)";
+    "the memory of the receive buffer is a constant part of the window (tcp_adv_win_scale, scaling_ratio); 6.12 measures it with the first segment, and may open the window then";
     "the receiver knows the round-trip time of the handshake, and then that of the last window of data, and not from timestamps; that of 4.9 goes in ticks";
     "the last segment of a flow is acknowledged at once; in Linux that of a request waits for the response on an interactive connection, and any other is acknowledged when the application has read it";
     "reordering and the smallest round-trip time are kept for the whole connection (tcp_min_rtt_wlen = 300 s)";
@@ -92,6 +92,7 @@ constants! {
     "transport.probe_timeout.least" = r#""0 s""#: "tcp_schedule_loss_probe, net/ipv4/tcp_output.c";
     "transport.reordering_slack" = r#""2 ms""#: "TCP_TIMEOUT_MIN_US in tcp_rack_mark_lost, net/ipv4/tcp_recovery.c";
     "transport.segmentation.rtt_term" = "true": "sysctl tcp_tso_rtt_log = 9; tcp_tso_autosize, net/ipv4/tcp_output.c";
+    "transport.push_bursts" = "true": "__tcp_transmit_skb, net/ipv4/tcp_output.c (since 5.4); tcp_measure_rcv_mss, net/ipv4/tcp_input.c, and __tcp_cleanup_rbuf, net/ipv4/tcp.c (since 6.6, and in long-term versions of late 2023)";
     "transport.segmentation.ack_within" = r#""1 ms""#: "tcp_tso_should_defer, net/ipv4/tcp_output.c";
     "transport.receive_buffer.initial" = r#""131072 B""#, unless BUFFER: "sysctl tcp_rmem, second number";
     "transport.receive_buffer.first_window" = r#""65535 B""#, unless BUFFER: "tcp_select_initial_window, net/ipv4/tcp_output.c: half of the buffer, in full segments, as far as 16 bits go";
@@ -106,6 +107,7 @@ constants! {
     "the repair of a window doubles like slow start only on acknowledgments that move on and report no loss: tcp_cwnd_reduction, net/ipv4/tcp_input.c, is RFC 9937";
     differs:
     "acknowledgments of segments beyond a hole are sent for each of them, in Linux after three for 1 ms or 1/20 of the round trip together (sysctl tcp_comp_sack_delay_ns, tcp_comp_sack_nr = 44)";
+    "of segments that arrive alone none says PSH; in Linux the last of what the application writes at once does, and is acknowledged when it has been read (tcp_push, net/ipv4/tcp.c)";
     "the first four SYNs are repeated after 1, 2, 4 and 8 s, in Linux after 1 s each (sysctl tcp_syn_linear_timeouts = 4)";
 }
 

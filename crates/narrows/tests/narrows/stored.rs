@@ -93,6 +93,7 @@ const MAY_BE_MISSING: &[(&str, &[&str])] = &[
             "Stream.reordering_slack",
             "ProbeTimeout.alone_is_min_rto",
             "Stream.halve_after_idle",
+            "Stream.push_bursts",
             "Stream.pace_by_growth",
             "Stream.peak_deviation",
             "Stream.spread_marks",

@@ -220,6 +220,7 @@ impl Sender {
             snapshot,
         });
         let cwr = std::mem::take(&mut self.cwr);
+        let pushed = params.push_bursts && self.bursts.ends();
         self.arm_after_sending(params, now);
         self.on_sent(params, now, len);
         let fin = seq + len.get() == self.size;
@@ -227,7 +228,16 @@ impl Sender {
             self.injected = now;
         }
         let (goes_on, not_ect) = (self.bursts.left > 0, self.not_ect);
-        Poll::Send(Segment { seq, len: len.get() as u32, fin, cwr, goes_on, not_ect, ..Segment::default() })
+        Poll::Send(Segment {
+            seq,
+            len: len.get() as u32,
+            fin,
+            cwr,
+            goes_on,
+            pushed,
+            not_ect,
+            ..Segment::default()
+        })
     }
 
     fn resend(&mut self, params: &Params, now: Time, number: u64) -> Poll {

@@ -62,6 +62,20 @@ fn a_window_leaves_in_two_bursts_at_least() {
 }
 
 #[test]
+fn only_the_last_segment_of_a_burst_of_several_is_pushed_and_only_if_that_is_asked_for() {
+    for push_bursts in [false, true] {
+        let pipe = Pipe::with(Params { push_bursts, ..offload() }, &window(7), 100, losing([20])).run();
+        let (mut before, mut several) = (false, 0);
+        for (_, segment) in pipe.sent.iter().filter(|(_, segment)| !segment.syn) {
+            assert_eq!(segment.pushed, push_bursts && before && !segment.goes_on, "{segment:?}");
+            several += u64::from(before && !segment.goes_on);
+            before = segment.goes_on;
+        }
+        assert!(several > 10, "{several} bursts of several segments");
+    }
+}
+
+#[test]
 fn small_room_in_the_window_waits_for_more() {
     // Acknowledgments free two segments at a time. A third of the window of 30 is 10.
     let pipe = Pipe::with(offload(), &window(30), 600, losing([])).run();

@@ -8,8 +8,8 @@ use narrows_sim::path::Opportunities;
 use super::MOST_STEPS;
 use crate::diagnostic::{Checked, Code, Diagnostic, Place, Source};
 
-/// The latest time of a trace, 31 years.
-const LATEST: u64 = 1_000_000_000_000;
+/// The latest time of a trace, 115 days; a [`Span`] has 213.
+const LATEST: u64 = 10_000_000_000;
 
 /// Reads the trace in a text called `name`, at each of whose opportunities so many bytes leave.
 ///
@@ -84,6 +84,7 @@ mod tests {
         let expected = Opportunities::new(expected, Span::from_ms(10), Bytes::new(1_500));
         assert_eq!(parse("0\n3\n3\n10\n").unwrap(), expected);
         assert_eq!(parse("0\r\n3\r\n3\r\n10").unwrap(), expected);
+        assert_eq!(parse("10000000000").unwrap().period(), Span::from_secs(10_000_000));
     }
 
     #[test]
@@ -96,6 +97,8 @@ mod tests {
             ("1\n-2\n", "a.up:2:1  \"-2\", expected a whole number"),
             ("1\n+2\n", "a.up:2:1  \"+2\", expected a whole number"),
             ("5\n4\n", "a.up:2:1  4 ms after 5 ms, expected times that never fall"),
+            ("10000000001\n", "a.up:1:1  \"10000000001\", expected a whole number"),
+            ("92233720368\n", "a.up:1:1  \"92233720368\", expected a whole number"),
             ("99999999999999999999\n", "a.up:1:1  \"99999999999999999999\", expected a whole number"),
         ] {
             let error = parse(text).expect_err(text);

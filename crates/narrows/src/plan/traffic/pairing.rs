@@ -112,6 +112,10 @@ impl Builder<'_> {
         let topology = &self.ground.network.topology;
         let from = select::hosts_in_order(topology, asked.from)?;
         let to = select::hosts_in_order(topology, asked.to)?;
+        if from.is_empty() && to.is_empty() {
+            let message = "`from` and `to` are empty, expected at least one host in each";
+            return Err(Diagnostic::error(Code::NoTraffic, message));
+        }
         if from.len() != to.len() {
             let message =
                 format!("hosts cannot be paired in order: `from` has {}, `to` has {}", from.len(), to.len());
@@ -259,6 +263,7 @@ mod tests {
                 r#"from = "rack0/*", to = "rack1/*", between = "same_rack""#,
                 "N0142 paired in order, \"rack0/host0\" would send to \"rack1/host0\", which `between` does not allow",
             ),
+            ("from = [], to = []", "N0009 `from` and `to` are empty, expected at least one host in each"),
         ] {
             assert_eq!(
                 refused(&format!("long_lived = {{ flows = 4, {sides}, pairing = \"in_order\" }}")),

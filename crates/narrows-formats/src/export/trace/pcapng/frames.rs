@@ -329,7 +329,7 @@ fn tcp(
             header.ack = true;
             header.sequence_number = number(packet.seq);
             header.acknowledgment_number = 1;
-            header.psh = packet.last;
+            header.psh = packet.last || packet.pushed;
             header.cwr = packet.reduced;
             payload
         }
