@@ -172,12 +172,7 @@ impl Receiver {
             if self.arrivals.is_some() {
                 self.open(params, now, segment);
             }
-            let pushed = segment.pushed && !self.interactive;
-            let at_once = segment.merged > 0
-                || pushed
-                || self.is_quick()
-                || self.is_complete()
-                || self.reports_mark(begins);
+            let at_once = self.is_urgent(segment) || self.is_complete() || self.reports_mark(begins);
             if self.unacknowledged >= params.ack_every || at_once {
                 send(self.ack(params, SackBlocks::default()));
             } else if self.ack_at == Time::NEVER {
@@ -242,10 +237,10 @@ impl Receiver {
         self.arrived = now;
     }
 
-    /// The next acknowledgment does not wait.
+    /// The acknowledgment of this segment does not wait: it is quick, or answers a unit or the end of a burst.
     #[inline(always)]
-    fn is_quick(&self) -> bool {
-        self.quick > 0 && !self.interactive
+    fn is_urgent(&self, segment: &Segment) -> bool {
+        segment.merged > 0 || ((segment.pushed || self.quick > 0) && !self.interactive)
     }
 
     /// The receive buffer notices a segment. While it opens its window, acknowledgments do not wait.
