@@ -15,6 +15,8 @@
 //!             nothing was sent for 1 ms,
 //!             there is room for a third of the window, or
 //!             the acknowledgment is further away than SRTT/2 or `ack_within`
+//! End       says PSH with `push_bursts`, if the burst has several          __tcp_transmit_skb
+//!           segments; `receiver.rs` and `merging.rs` do not wait then
 //! ```
 //!
 //! A burst that has begun leaves whole, one segment after the other: the card has it. With pacing it is released at once, and the

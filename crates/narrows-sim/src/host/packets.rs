@@ -6,7 +6,7 @@ use narrows_proto::stream::{AckFrame, Segment};
 use narrows_proto::units::Bytes;
 
 use crate::ids::{FlowId, HostId};
-use crate::packet::{self, Control, ECT, Fields, Kind, Packet, Parcel, Trailers, wire_size};
+use crate::packet::{self, Control, ECT, Fields, Kind, PUSHED, Packet, Parcel, Trailers, wire_size};
 use crate::world::{GroupState, RdmaState, TransportState};
 
 /// Where a packet of a flow goes.
@@ -40,7 +40,8 @@ pub(crate) fn segment_packet(segment: &Segment, way: Way, group: &GroupState) ->
     let (seq, size, priority) = (segment.seq, wire_size(size), group.priority);
     let packet = Packet::new(Fields { seq, flow, to, size, incarnation, kind, priority, flags, trailers: 0 });
     // Without entropy there are zeros in its place.
-    packet.with_marks(group.marks).with_pushed(segment.pushed).with_tag_bits(segment.entropy)
+    let pushed = if segment.pushed { PUSHED } else { 0 };
+    packet.with_marks(group.marks | pushed).with_tag_bits(segment.entropy)
 }
 
 /// The segment of a stream inside a packet that arrived.

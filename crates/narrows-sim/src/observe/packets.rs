@@ -5,7 +5,7 @@ use narrows_proto::cnm::Cnm;
 use crate::ids::{FlowId, HostId};
 pub use crate::mechanism::StopFrame;
 pub use crate::packet::Control;
-use crate::packet::{AGAIN, CWR, ECE, ECT, FIN, Kind, NAK, Packet, Parcel, REQUESTS_ACK};
+use crate::packet::{AGAIN, CWR, ECE, ECT, FIN, Kind, NAK, PUSHED, Packet, Parcel, REQUESTS_ACK};
 
 /// A packet on its way, as an observer sees it. What it says is worked out when it is read.
 #[derive(Clone, Copy, Debug)]
@@ -142,7 +142,7 @@ impl<'a> PacketRef<'a> {
 
     /// Data of a stream: it ends a burst of several.
     pub fn is_pushed(self) -> bool {
-        self.kind() == PacketKind::Data && self.packet().is_pushed()
+        self.kind() == PacketKind::Data && self.packet().has_marks(PUSHED)
     }
 
     /// Data: it was sent before.

@@ -8,7 +8,7 @@ use narrows_proto::stream::{AckFrame, CeCount, SackBlocks, Segment};
 
 use super::{
     ACE, AGAIN, ANSWERS_AGAIN, CWR, Control, ECE, FIN, FLAGS, Fields, Kind, MAX_TRAILERS, NAK, OF_AGAIN,
-    Packet, Parcel, REQUESTS_ACK, Trailers, pair,
+    PUSHED, Packet, Parcel, REQUESTS_ACK, Trailers, pair,
 };
 use crate::ids::{FlowId, HostId};
 
@@ -23,7 +23,7 @@ impl Packet {
             cwr: self.is(CWR),
             retransmission: self.is(AGAIN),
             goes_on: false,
-            pushed: self.is_pushed(),
+            pushed: self.has_marks(PUSHED),
             requests_ack: false,
             not_ect: false,
             ce: self.is_marked(),

@@ -1,6 +1,6 @@
 //! Codepoints of ECN, and other marks beside them.
 
-use super::{CE, ECT, EXEMPT, FLAGS, L4S, PUSHED, PUSHED_BIT, Packet, pair};
+use super::{CE, ECT, EXEMPT, FLAGS, L4S, Packet, pair};
 
 impl Packet {
     /// It has been marked.
@@ -35,18 +35,6 @@ impl Packet {
     #[inline(always)]
     pub(crate) fn with_marks(self, marks: u64) -> Self {
         Self { header: self.header | u128::from(marks), ..self }
-    }
-
-    /// The same packet, which ends a burst of a stream or does not.
-    #[inline(always)]
-    pub(crate) fn with_pushed(self, pushed: bool) -> Self {
-        Self { header: self.header | u128::from(u64::from(pushed) << PUSHED_BIT), ..self }
-    }
-
-    /// It ends a burst of several segments of a stream.
-    #[inline(always)]
-    pub(crate) fn is_pushed(self) -> bool {
-        self.header as u64 & PUSHED != 0
     }
 
     /// It has all of these marks.

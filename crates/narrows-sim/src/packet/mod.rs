@@ -111,12 +111,11 @@ pub(crate) enum Kind {
 /// Of the marks: a switch may cut off its payload in place of dropping it.
 pub(crate) const TRIMMABLE: u64 = 4 << MARKS;
 
-/// Of the marks: it ends a burst of several segments of a stream.
-const PUSHED: u64 = 1 << PUSHED_BIT;
-const PUSHED_BIT: u32 = MARKS + 4;
-
 /// Of the marks: it has entropy, which switches hash.
 pub(crate) const SPREAD: u64 = 8 << MARKS;
+
+/// Of the marks: it ends a burst of several segments of a stream (PSH).
+pub(crate) const PUSHED: u64 = 16 << MARKS;
 
 impl Kind {
     /// Number of the kind of control packets.
