@@ -27,7 +27,8 @@
 //! and window and pacing are looked at when a burst begins to leave.
 //!
 //! Differs from Linux: whether the window doubles is read off the window, once in a round trip, since not every control has a
-//! slow start threshold. Segments have the time at which they leave, not that of their burst. Retransmissions leave one by one.
+//! slow start threshold. Segments have the time at which they leave, not that of their burst. Retransmissions leave one by one. A reduced
+//! window is reported (CWR) by the next segment, also of a burst that has begun; in Linux by the first of the next burst.
 
 use crate::cc::{Offload, OutOfRange, Ranges};
 use crate::units::{BitRate, Bytes, Span, Time};
