@@ -309,12 +309,13 @@ impl Subflow {
         self.destination = rate.as_f64();
     }
 
-    /// Round trips take this long.
+    /// Round trips take this long; zero if nobody knows.
     pub fn on_rtt(&mut self, rtt: Span) {
+        if rtt == Span::ZERO {
+            return;
+        }
         self.rtt = rtt;
-        if rtt > Span::ZERO
-            && let Some(share) = self.first_share.take()
-        {
+        if let Some(share) = self.first_share.take() {
             self.set_rate(self.first_rate(share));
         }
     }
@@ -366,9 +367,9 @@ impl Subflow {
         (self.round_began, self.round_rate, self.constrained) = (now, 0.0, false);
     }
 
-    /// No report of its share came within a round trip.
+    /// No report of its share came within a round trip. While nobody knows how long that takes, it waits.
     pub fn begin_alone(&mut self, now: Time) {
-        if !self.begun {
+        if !self.begun && self.rtt > Span::ZERO {
             self.opening = self.params.opening == Opening::SlowStart;
             self.begin_at(now, self.packets_per_rtt(self.initial));
         }

@@ -79,6 +79,23 @@ fn before_its_first_report_it_has_not_begun_and_alone_it_begins_with_the_initial
 }
 
 #[test]
+fn before_a_round_trip_was_measured_it_does_not_begin_alone() {
+    let mut subflow = Subflow::new(&Params::default(), &path());
+    subflow.begin_alone(at(60));
+    assert!(!subflow.has_begun());
+    subflow.on_rtt(RTT);
+    subflow.begin_alone(at(120));
+    assert!((gbps(&subflow) - 10.0 * PACKET).abs() < 1e-9);
+}
+
+#[test]
+fn a_round_trip_that_nobody_knows_changes_nothing() {
+    let mut subflow = subflow(&Params::default());
+    subflow.on_rtt(Span::ZERO);
+    assert!((gbps(&subflow) - 1.0).abs() < 1e-9);
+}
+
+#[test]
 fn the_first_subflow_of_a_jumboflow_begins_with_the_initial_window_and_doubles() {
     let mut subflow = Subflow::new(&Params::default(), &path());
     subflow.on_rtt(RTT);
