@@ -72,6 +72,13 @@ pub struct Params {
     /// an acknowledgment: then none is quick. The pingpong mode of Linux.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub pingpong: bool,
+    /// Segments that are acknowledged at once when the receiver begins to echo marks (RFC 3168), which ends interactive mode; no more than
+    /// half of what `receive_window` holds. Where it echoes each mark (RFC 8257), the first segment after a change of marks is. Linux
+    /// has 2. None if left out.
+    pub mark_acks: Option<u64>,
+    /// A segment that reports a reduced window (CWR) is acknowledged at once, as Linux does since 4.19.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub ack_cwr: bool,
     /// The retransmission timeout exceeds the smoothed round-trip time by at least this. Linux has 200 ms, RFC 6298 §2.4
     /// requires 1 s in all, data centers use 1 to 10 ms.
     pub min_rto: Span,
@@ -156,6 +163,8 @@ impl Default for Params {
             ack_timeout: None,
             quick_acks: None,
             pingpong: false,
+            mark_acks: None,
+            ack_cwr: false,
             min_rto: Span::from_ms(200),
             initial_rto: Span::from_secs(1),
             max_rto: Span::from_secs(60),
@@ -231,9 +240,17 @@ impl Params {
 
     /// Segments acknowledged at once in quick-ack mode. Linux: rcv_wnd/(2·mss), at least two.
     pub(super) fn quick_acks(&self) -> u64 {
+        self.quick_acks.map_or(0, |acks| acks.min(self.most_quick()))
+    }
+
+    /// Segments acknowledged at once when marks begin.
+    pub(super) fn mark_acks(&self) -> u64 {
+        self.mark_acks.map_or(0, |acks| acks.min(self.most_quick()))
+    }
+
+    fn most_quick(&self) -> u64 {
         let window = self.receive_window.map_or(u64::MAX, Bytes::get).min(self.first_edge());
-        let room = window / (2 * self.mss().get());
-        self.quick_acks.map_or(0, |acks| acks.min(room.max(2)))
+        (window / (2 * self.mss().get())).max(2)
     }
 
     /// Size on the wire of a packet with `payload`.
@@ -274,6 +291,8 @@ impl Params {
         ranges.unless(part > 0.0 && part <= 1.0, "ack_delay_of_rto", part, "more than 0, at most 1")?;
         let acks = self.quick_acks.unwrap_or(1);
         ranges.unless((1..=1_000).contains(&acks), "quick_acks", acks, "1 to 1 000 segments")?;
+        let acks = self.mark_acks.unwrap_or(1);
+        ranges.unless((1..=1_000).contains(&acks), "mark_acks", acks, "1 to 1 000 segments")?;
         let slack = self.reordering_slack.unwrap_or(Span::ZERO);
         ranges.unless(slack <= Span::from_secs(60), "reordering_slack", slack, "at most 60 s")?;
         ranges.timer("min_rto", min_rto)?;

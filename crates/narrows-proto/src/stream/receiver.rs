@@ -155,7 +155,7 @@ impl Receiver {
         if params.notes_arrivals() {
             self.note_arrival(params, now);
         }
-        let begins = segment.ce && !self.ce;
+        let changes = segment.ce != self.ce;
         if let Some(overdue) = self.take_mark(params, segment) {
             send(overdue);
         }
@@ -172,7 +172,7 @@ impl Receiver {
             if self.arrivals.is_some() {
                 self.open(params, now, segment);
             }
-            let at_once = self.is_urgent(segment) || self.is_complete() || self.reports_mark(begins);
+            let at_once = self.is_urgent(segment) || self.reports_mark(params, segment, changes);
             if self.unacknowledged >= params.ack_every || at_once {
                 send(self.ack(params, SackBlocks::default()));
             } else if self.ack_at == Time::NEVER {
@@ -237,10 +237,10 @@ impl Receiver {
         self.arrived = now;
     }
 
-    /// The acknowledgment of this segment does not wait: it is quick, or answers a unit or the end of a burst.
+    /// The acknowledgment of this segment does not wait: it is quick, or answers a unit, the end of a burst or of the flow.
     #[inline(always)]
     fn is_urgent(&self, segment: &Segment) -> bool {
-        segment.merged > 0 || ((segment.pushed || self.quick > 0) && !self.interactive)
+        segment.merged > 0 || ((segment.pushed || self.quick > 0) && !self.interactive) || self.is_complete()
     }
 
     /// The receive buffer notices a segment. While it opens its window, acknowledgments do not wait.
@@ -259,7 +259,11 @@ impl Receiver {
         match self.ecn {
             Ecn::Off | Ecn::Cnp => None,
             Ecn::Classic => {
-                self.ce = segment.ce || (self.ce && !segment.cwr);
+                let echoes = self.ce && !segment.cwr;
+                if segment.ce && !echoes && params.mark_acks.is_some() {
+                    self.hasten(params);
+                }
+                self.ce = segment.ce || echoes;
                 None
             }
             Ecn::Accurate if segment.ce == self.ce => None,
@@ -277,10 +281,26 @@ impl Receiver {
         }
     }
 
-    /// Marks that were counted do not wait: a first one, or two (RFC 9768 §3.2.2.5.1).
+    /// The receiver begins to echo marks.
+    #[cold]
+    fn hasten(&mut self, params: &Params) {
+        self.quick = self.quick.max(params.mark_acks());
+        self.interactive = false;
+        if let Some(arrivals) = &mut self.arrivals {
+            arrivals.on_slower(params);
+        }
+    }
+
+    /// The acknowledgment of this segment does not wait because of marks. Of those that are counted, a first one does not, nor do two (RFC
+    /// 9768 §3.2.2.5.1).
     #[inline(always)]
-    fn reports_mark(&self, begins: bool) -> bool {
-        self.ecn == Ecn::Counted && (begins || self.counter.unreported() >= 2)
+    fn reports_mark(&self, params: &Params, segment: &Segment, changes: bool) -> bool {
+        match self.ecn {
+            Ecn::Off | Ecn::Cnp => false,
+            Ecn::Classic => segment.cwr && params.ack_cwr,
+            Ecn::Accurate => changes && params.mark_acks.is_some(),
+            Ecn::Counted => changes && segment.ce || self.counter.unreported() >= 2,
+        }
     }
 
     /// The count of an acknowledgment that leaves now.
@@ -523,6 +543,44 @@ mod tests {
         assert!(fixture.arrive(3)[0].ece);
         fixture.segment(Segment { seq: 400, len: LEN, cwr: true, ..Segment::default() });
         assert!(!fixture.arrive(5)[0].ece);
+    }
+
+    /// Numbers of segments up to which each acknowledgment goes, on an interactive connection. The fifth segment says CWR.
+    fn acked(ecn: Ecn, params: Params, marks: [bool; 6]) -> Vec<u64> {
+        let mut fixture = Fixture { params, receiver: Receiver::new(ecn) };
+        fixture.receiver.interactive = true;
+        let mut acked = Vec::new();
+        for (number, ce) in (0_u64..).zip(marks) {
+            let segment = Segment { seq: number * u64::from(LEN), len: LEN, ce, ..Segment::default() };
+            let frames = fixture.segment(Segment { cwr: number == 4, ..segment });
+            acked.extend(frames.iter().map(|frame| frame.ack / u64::from(LEN)));
+        }
+        acked
+    }
+
+    #[test]
+    fn two_segments_are_acknowledged_at_once_when_the_echo_of_marks_begins() {
+        let quick = Params { mark_acks: Some(2), ..Params::default() };
+        let marks = [true, true, true, false, false, false];
+        assert_eq!(acked(Ecn::Classic, Params::default(), marks), [2, 4, 6]);
+        assert_eq!(acked(Ecn::Classic, quick.clone(), marks), [1, 2, 4, 6]);
+        // CWR ends the echo, and its segment begins it anew.
+        let marks = [true, false, false, false, true, false];
+        assert_eq!(acked(Ecn::Classic, quick, marks), [1, 2, 4, 5, 6]);
+    }
+
+    #[test]
+    fn a_segment_that_says_cwr_is_acknowledged_at_once() {
+        let params = Params { ack_cwr: true, ..Params::default() };
+        assert_eq!(acked(Ecn::Classic, params, [false; 6]), [2, 4, 5]);
+    }
+
+    #[test]
+    fn where_each_mark_is_echoed_a_change_is_acknowledged_at_once() {
+        let quick = Params { mark_acks: Some(2), ..Params::default() };
+        let marks = [false, false, false, true, true, false];
+        assert_eq!(acked(Ecn::Accurate, Params::default(), marks), [2, 3, 5]);
+        assert_eq!(acked(Ecn::Accurate, quick, marks), [2, 3, 4, 5, 6]);
     }
 
     #[test]

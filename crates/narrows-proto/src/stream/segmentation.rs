@@ -27,8 +27,7 @@
 //! and window and pacing are looked at when a burst begins to leave.
 //!
 //! Differs from Linux: whether the window doubles is read off the window, once in a round trip, since not every control has a
-//! slow start threshold. Segments have the time at which they leave, not that of their burst. Retransmissions leave one by one. A reduced
-//! window is reported (CWR) by the next segment, also of a burst that has begun; in Linux by the first of the next burst.
+//! slow start threshold. Segments have the time at which they leave, not that of their burst. Retransmissions leave one by one.
 
 use crate::cc::{Offload, OutOfRange, Ranges};
 use crate::units::{BitRate, Bytes, Span, Time};
@@ -115,8 +114,8 @@ pub(super) enum Cut {
 pub(super) struct Bursts {
     /// Segments of the burst under way that have not left.
     pub(super) left: u32,
-    /// It has more than one.
-    several: bool,
+    /// Segments of that burst.
+    size: u32,
     doubles: bool,
     began: Time,
     /// The window when the round trip began.
@@ -125,7 +124,7 @@ pub(super) struct Bursts {
 
 impl Default for Bursts {
     fn default() -> Self {
-        Self { left: 0, several: false, doubles: true, began: Time::ZERO, cwnd: Bytes::ZERO }
+        Self { left: 0, size: 0, doubles: true, began: Time::ZERO, cwnd: Bytes::ZERO }
     }
 }
 
@@ -225,13 +224,18 @@ impl Bursts {
     /// A burst of so many segments begins.
     pub(super) fn begin(&mut self, now: Time, segments: u32) {
         self.left = segments;
-        self.several = segments > 1;
+        self.size = segments;
         self.began = now;
     }
 
     /// The next segment is the last of a burst of several.
     pub(super) fn ends(&self) -> bool {
-        self.left == 1 && self.several
+        self.left == 1 && self.size > 1
+    }
+
+    /// The next segment is the first of a burst, or alone.
+    pub(super) fn begins(&self) -> bool {
+        self.left == 0 || self.left == self.size
     }
 
     /// A round trip begins with this window.

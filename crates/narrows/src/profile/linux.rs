@@ -27,6 +27,7 @@ constants! {
     "transport.ack_timeout.most" = r#""200 ms""#, unless WAIT: "TCP_DELACK_MAX, include/net/tcp.h";
     "transport.quick_acks" = "16": "TCP_MAX_QUICKACKS, include/net/tcp.h; tcp_incr_quickack, net/ipv4/tcp_input.c";
     "transport.pingpong" = "true": "tcp_event_data_sent, net/ipv4/tcp_output.c; tcp_in_quickack_mode, net/ipv4/tcp_input.c; tcp_delack_timer_handler, net/ipv4/tcp_timer.c";
+    "transport.mark_acks" = "2": "__tcp_ecn_check_ce, net/ipv4/tcp_input.c (4.9.227); a change of marks: dctcp_ece_ack_update, net/ipv4/tcp_dctcp.h of 6.12, not looked up in 4.9";
     "transport.tail_loss_probe" = "true": "sysctl tcp_early_retrans = 3";
     "transport.proportional_rate_reduction" = "true": "tcp_cwnd_reduction, net/ipv4/tcp_input.c";
     "transport.spread_marks" = "true": "tcp_enter_cwr and tcp_cwnd_reduction, net/ipv4/tcp_input.c: the same for CWR as for a recovery";
@@ -70,7 +71,6 @@ constants! {
     "a repeated SYN neither shrinks the initial window nor raises the first timeout to 3 s (tcp_init_metrics, TCP_TIMEOUT_FALLBACK)";
     "after a timeout what was lost is sent before new data: none of it waits to find out whether the timeout was spurious (F-RTO, sysctl tcp_frto = 2)";
     "a window that application or receiver keeps from being used for a timeout does not shrink (tcp_cwnd_application_limited)";
-    "a first mark does not begin two quick acknowledgments and does not end interactive (pingpong) mode (tcp_ecn_check_ce)";
     "what the system adds to payload takes no room in the send buffer (sk_wmem_queued), and the application writes as soon as a segment fits, in Linux when a third is free: a connection that the largest size limits has up to a third less under way there";
     "the memory of the receive buffer is a constant part of the window (tcp_adv_win_scale, scaling_ratio); 6.12 measures it with the first segment, and may open the window then";
     "the receiver knows the round-trip time of the handshake, and then that of the last window of data, and not from timestamps; that of 4.9 goes in ticks";
@@ -93,6 +93,7 @@ constants! {
     "transport.reordering_slack" = r#""2 ms""#: "TCP_TIMEOUT_MIN_US in tcp_rack_mark_lost, net/ipv4/tcp_recovery.c";
     "transport.segmentation.rtt_term" = "true": "sysctl tcp_tso_rtt_log = 9; tcp_tso_autosize, net/ipv4/tcp_output.c";
     "transport.push_bursts" = "true": "__tcp_transmit_skb, net/ipv4/tcp_output.c (since 5.4); tcp_measure_rcv_mss, net/ipv4/tcp_input.c, and __tcp_cleanup_rbuf, net/ipv4/tcp.c (since 6.6, and in long-term versions of late 2023)";
+    "transport.ack_cwr" = "true": "tcp_ecn_accept_cwr, net/ipv4/tcp_input.c";
     "transport.segmentation.ack_within" = r#""1 ms""#: "tcp_tso_should_defer, net/ipv4/tcp_output.c";
     "transport.receive_buffer.initial" = r#""131072 B""#, unless BUFFER: "sysctl tcp_rmem, second number";
     "transport.receive_buffer.first_window" = r#""65535 B""#, unless BUFFER: "tcp_select_initial_window, net/ipv4/tcp_output.c: half of the buffer, in full segments, as far as 16 bits go";

@@ -87,6 +87,8 @@ const MAY_BE_MISSING: &[(&str, &[&str])] = &[
             "Permutation.start_every",
             "Stream.quick_acks",
             "Stream.pingpong",
+            "Stream.mark_acks",
+            "Stream.ack_cwr",
             "Stream.ack_timeout",
             "Stream.host_metrics",
             "Stream.probe_timeout",

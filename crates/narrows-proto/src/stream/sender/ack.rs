@@ -24,7 +24,7 @@ impl Sender {
         if frame.ack < self.board.una() || self.phase != Phase::Open {
             return;
         }
-        let before = Flight { size: self.flight_size(), inflight: self.board.inflight() };
+        let before = Flight { size: self.flight_size(), inflight: self.inflight() };
         let (una_before, window_before) = (self.board.una(), self.limit.cwnd);
         let mut tally = Tally::new(now, self.rtt.min());
         if frame.ack > una_before {
@@ -60,9 +60,7 @@ impl Sender {
         if params.spread_marks && frame.ece && self.limit.cwnd < window_before {
             self.spread_mark(before);
         }
-        if let Some(prr) = &mut self.prr {
-            prr.on_ack(tally.acked, self.board.inflight(), moved_on && lost == Bytes::ZERO, self.mss);
-        }
+        self.let_out(tally.acked, moved_on && lost == Bytes::ZERO);
         self.arm(params, now, look_again);
     }
 
@@ -101,7 +99,7 @@ impl Sender {
             self.board.sack(block, tally);
         }
         if let Some(duplicate) = duplicate {
-            self.rack_tlp.on_duplicate(self.board.una(), self.board.next());
+            self.rack_tlp.on_duplicate(self.board.una(), self.handed_over());
             self.confirm_duplicate(now, duplicate.end);
         }
     }
@@ -191,7 +189,7 @@ impl Sender {
         }
         if lost > Bytes::ZERO && self.repair == Repair::None {
             self.troubles().counts.recoveries += 1;
-            self.repair = Repair::Fast { until: self.board.next() };
+            self.repair = Repair::Fast { until: self.handed_over() };
             if self.has_reduced() {
                 self.troubles().undo = None;
             } else {
@@ -219,6 +217,15 @@ impl Sender {
         self.rack_tlp.reordering_window(&self.rtt, self.repair != Repair::None, self.board.sacked_segments())
     }
 
+    /// Decides how much a reduction that is spread lets out until the next acknowledgment.
+    #[inline]
+    pub(super) fn let_out(&mut self, acked: Bytes, safe: bool) {
+        let inflight = self.inflight();
+        if let Some(prr) = &mut self.prr {
+            prr.on_ack(acked, inflight, safe, self.mss);
+        }
+    }
+
     fn on_mark(&mut self, now: Time, before: Flight) {
         if self.has_reduced() || matches!(self.repair, Repair::Fast { .. }) {
             return;
@@ -231,7 +238,7 @@ impl Sender {
     /// The window fell because of a mark. What is outstanding leaves it over a round trip, in which a loss does not reduce it again.
     fn spread_mark(&mut self, before: Flight) {
         if self.repair == Repair::None {
-            let next = self.board.next();
+            let next = self.handed_over();
             self.troubles().reduced_until = Some(next);
             self.prr = Prr::new(self.limit.cwnd, before.inflight).map(Box::new);
         }
@@ -262,7 +269,7 @@ impl Sender {
             srtt: self.rtt.srtt(),
             acked: tally.acked,
             marked,
-            inflight: self.board.inflight(),
+            inflight: self.inflight(),
             inflight_before: before.inflight,
             sent: self.sent(),
             delivered: self.delivery.delivered(),
@@ -295,7 +302,7 @@ impl Sender {
         self.cc.on_congestion(now, event);
         self.limit = self.cc.limit();
         self.prr = None;
-        let (una, next) = (self.board.una(), self.board.next());
+        let (una, next) = (self.board.una(), self.handed_over());
         let is_classic = self.ecn == Ecn::Classic;
         self.cwr |= is_classic;
         let troubles = self.troubles();

@@ -270,9 +270,23 @@ impl Sender {
         self.limit
     }
 
-    /// Payload on its way.
+    /// Payload on its way, that of a burst in the network card included.
     pub fn inflight(&self) -> Bytes {
-        self.board.inflight()
+        self.board.inflight() + self.in_card()
+    }
+
+    /// Payload of a burst that has begun and not left.
+    #[inline]
+    fn in_card(&self) -> Bytes {
+        match u64::from(self.bursts.left) {
+            0 => Bytes::ZERO,
+            left => (self.mss * left).min(Bytes::new(self.size - self.board.next())),
+        }
+    }
+
+    /// End of what was sent and of what the network card has (SND.NXT).
+    fn handed_over(&self) -> u64 {
+        self.board.next() + self.in_card().get()
     }
 
     /// Payload of this flow delivered, in or out of order.
@@ -343,6 +357,6 @@ impl Sender {
 
     /// FlightSize of RFC 5681 §2.
     fn flight_size(&self) -> Bytes {
-        Bytes::new(self.board.next() - self.board.una())
+        Bytes::new(self.handed_over() - self.board.una())
     }
 }

@@ -76,12 +76,10 @@ impl Sender {
                 self.arm(params, now, Time::NEVER);
             }
             TimerKind::Reordering => {
-                let before = Flight { size: self.flight_size(), inflight: self.board.inflight() };
+                let before = Flight { size: self.flight_size(), inflight: self.inflight() };
                 let (_, look_again) = self.detect_losses(now, before);
                 self.refresh_limit(params);
-                if let Some(prr) = &mut self.prr {
-                    prr.on_ack(Bytes::ZERO, self.board.inflight(), false, self.mss);
-                }
+                self.let_out(Bytes::ZERO, false);
                 self.arm(params, now, look_again);
             }
             TimerKind::Retransmission => self.on_timeout(params, now),
@@ -99,7 +97,7 @@ impl Sender {
         self.board.lose_after_timeout(stale);
         self.report_losses(now, noticed);
         self.probe = Probe::None;
-        self.repair = Repair::Timeout { until: self.board.next() };
+        self.repair = Repair::Timeout { until: self.handed_over() };
         self.congested(now, Congestion::Timeout { flight_size, repeated });
         self.refresh_limit(params);
         self.rtt.back_off();

@@ -62,7 +62,7 @@ impl Sender {
         match self.next(params, now) {
             Next::New | Next::Burst(_) | Next::Resend(_) | Next::Probe | Next::Syn(_) => {
                 if holding.app_limited {
-                    self.delivery.on_idle(self.board.inflight());
+                    self.delivery.on_idle(self.inflight());
                 }
                 self.limited[0] |= !holding.validate_window;
                 Held::Ready
@@ -168,14 +168,17 @@ impl Sender {
 
     /// Pays for a burst of so many segments, and sends the first.
     fn begin_burst(&mut self, params: &Params, now: Time, segments: u32) -> Poll {
+        self.bursts.begin(now, segments);
+        let payload = self.in_card();
         if let Some(rate) = self.limit.pacing {
             let others = u64::from(segments - 1);
-            let unsent = Bytes::new(self.size - self.board.next());
-            let last = self.mss.min(unsent - self.mss * others);
+            let last = payload - self.mss * others;
             let whole = params.packet_size(self.mss) * others + params.packet_size(last);
             self.pacer.on_send(now, rate.time_to_send(whole));
         }
-        self.bursts.begin(now, segments);
+        if let Some(prr) = &mut self.prr {
+            prr.on_send(payload);
+        }
         self.send_new(params, now)
     }
 
@@ -219,7 +222,8 @@ impl Sender {
             sent_at: now,
             snapshot,
         });
-        let cwr = std::mem::take(&mut self.cwr);
+        let cwr = self.cwr && self.bursts.begins();
+        self.cwr &= !cwr;
         let pushed = params.push_bursts && self.bursts.ends();
         self.arm_after_sending(params, now);
         self.on_sent(params, now, len);
@@ -280,12 +284,14 @@ impl Sender {
     }
 
     fn on_sent(&mut self, params: &Params, now: Time, len: Bytes) {
+        if self.bursts.left > 0 {
+            self.bursts.left -= 1; // paid for when the burst began
+            return;
+        }
         if let Some(prr) = &mut self.prr {
             prr.on_send(len);
         }
-        if self.bursts.left > 0 {
-            self.bursts.left -= 1; // paid for when the burst began
-        } else if let Some(rate) = self.limit.pacing {
+        if let Some(rate) = self.limit.pacing {
             self.pacer.on_send(now, rate.time_to_send(params.packet_size(len)));
         }
     }

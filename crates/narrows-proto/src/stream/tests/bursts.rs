@@ -117,3 +117,47 @@ fn the_receiver_has_room_for_every_burst() {
     assert!(bursts.iter().all(|(_, len)| *len <= 7), "{bursts:?}");
     assert_eq!(pipe.stats().timeouts, 0);
 }
+
+/// A sender with a window of twenty segments, which has sent all but three of the second burst of ten.
+fn within_a_burst() -> (Params, Sender) {
+    let config = Config::Reno(cc::reno::Params { ecn: true, ..Default::default() });
+    let params = Params { handshake: false, initial_window: 20, ..offload() };
+    let mut sender = Sender::new(&params, &config, HOST, params.mss() * 200);
+    sender.start(&params, Time::ZERO);
+    for _ in 0..17 {
+        assert!(matches!(sender.poll_transmit(&params, Time::ZERO), Poll::Send(_)));
+    }
+    (params, sender)
+}
+
+#[test]
+fn the_first_segment_of_the_next_burst_reports_that_the_window_was_reduced() {
+    let (params, mut sender) = within_a_burst();
+    let now = Time::ZERO + ONE_WAY * 2;
+    let mut sent = |acked: u64| {
+        let frame = AckFrame { ack: params.mss().get() * acked, ece: acked == 1, ..AckFrame::default() };
+        sender.on_ack(&params, now, &frame);
+        let all = std::iter::from_fn(|| match sender.poll_transmit(&params, now) {
+            Poll::Send(segment) => Some(segment.cwr),
+            _ => None,
+        });
+        all.collect::<Vec<_>>()
+    };
+    assert_eq!(sent(1), [false; 3], "the network card has them");
+    assert_eq!(sent(20)[..2], [true, false]);
+}
+
+#[test]
+fn a_mark_is_echoed_until_the_network_card_has_sent_its_burst_and_halves_once() {
+    let (params, mut sender) = within_a_burst();
+    let now = Time::ZERO + ONE_WAY * 2;
+    for acked in 1..=20 {
+        let frame = AckFrame { ack: params.mss().get() * acked, ece: true, ..AckFrame::default() };
+        sender.on_ack(&params, now, &frame);
+        if acked < 4 {
+            assert_eq!(sender.inflight(), params.mss() * (20 - acked));
+            assert!(matches!(sender.poll_transmit(&params, now), Poll::Send(_)));
+        }
+    }
+    assert_eq!(sender.stats().marked, params.mss());
+}
