@@ -308,6 +308,7 @@ mod tests {
         retransmission: false,
         goes_on: false,
         pushed: false,
+        spin: false,
         requests_ack: false,
         not_ect: false,
         ce: false,

@@ -19,6 +19,13 @@ impl Pacer {
         let from = if late <= gap { self.release } else { now };
         self.release = from + gap;
     }
+
+    /// The same, where a packet that is late earns up to `part` of its gap (`tcp_update_skb_after_send` of Linux).
+    pub(crate) fn on_late_send(&mut self, now: Time, gap: Span, part: f64) {
+        let from = now.max(self.release);
+        let credit = (from - self.release).min(Span::from_secs_f64(gap.as_secs_f64() * part));
+        self.release = from + (gap - credit);
+    }
 }
 
 #[cfg(test)]
@@ -37,6 +44,16 @@ mod tests {
         pacer.on_send(at(100), GAP);
         pacer.on_send(at(114), GAP);
         assert_eq!(pacer.release(), at(120));
+    }
+
+    #[test]
+    fn a_late_packet_earns_half_of_its_gap_at_most_where_that_is_set() {
+        let mut pacer = Pacer::default();
+        pacer.on_send(at(100), GAP);
+        for (now, release) in [(114, 120), (126, 131), (200, 205)] {
+            pacer.on_late_send(at(now), GAP, 0.5);
+            assert_eq!(pacer.release(), at(release), "at {now} us");
+        }
     }
 
     #[test]

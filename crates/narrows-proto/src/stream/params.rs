@@ -109,6 +109,12 @@ pub struct Params {
     /// In place of 1.25: 2 while the window doubles, 1.2 otherwise (`tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio` of Linux).
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub pace_by_growth: bool,
+    /// Pacing begins with the burst that contains this segment of the connection, counted from 1: what was sent before leaves at
+    /// once. Linux has 10. The first if left out.
+    pub pace_from: Option<u64>,
+    /// A burst that leaves late lets the next one follow so much sooner, up to this part of its own time. Linux has 0.5. If left out
+    /// all of its time, but nothing if it is later than that.
+    pub pacing_credit: Option<f64>,
     /// Packets that may be marked say ECT(1) in place of ECT(0): those of scalable controls, which are notified of every mark (L4S,
     /// RFC 9331 §4.1). A switch with `dualpi2` has a queue for them.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -176,6 +182,8 @@ impl Default for Params {
             spread_marks: false,
             pace_windows: false,
             pace_by_growth: false,
+            pace_from: None,
+            pacing_credit: None,
             l4s: false,
             accurate_ecn: None,
             peer_ecn: PeerEcn::Accurate,
@@ -293,6 +301,10 @@ impl Params {
         ranges.unless((1..=1_000).contains(&acks), "quick_acks", acks, "1 to 1 000 segments")?;
         let acks = self.mark_acks.unwrap_or(1);
         ranges.unless((1..=1_000).contains(&acks), "mark_acks", acks, "1 to 1 000 segments")?;
+        let credit = self.pacing_credit.unwrap_or(0.0);
+        ranges.unless((0.0..=1.0).contains(&credit), "pacing_credit", credit, "0 to 1")?;
+        let from = self.pace_from.unwrap_or(1);
+        ranges.unless((1..=1_000_000).contains(&from), "pace_from", from, "1 to 1 000 000 segments")?;
         let slack = self.reordering_slack.unwrap_or(Span::ZERO);
         ranges.unless(slack <= Span::from_secs(60), "reordering_slack", slack, "at most 60 s")?;
         ranges.timer("min_rto", min_rto)?;

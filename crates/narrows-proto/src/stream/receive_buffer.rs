@@ -12,8 +12,8 @@
 //! While the limit grows each segment is acknowledged at once. On the wire the window has 16 bits, in units of a power of two that
 //! `most` fits into (RFC 7323 §2).
 //!
-//! Differs from Linux: its receiver has the round-trip time from timestamps; here it has that of the handshake, then the time that the
-//! last window of data took to arrive, which is longer if the sender has not used all of it, so that the buffer grows sooner. `part` does not follow the memory that segments take (`scaling_ratio`).
+//! Differs from Linux: it has round-trip times from timestamps in milliseconds and smooths them; here they are exact, one in a round trip (the
+//! spin bit of acknowledgments), and the last one counts. `part` does not follow the memory that segments take (`scaling_ratio`).
 //! Every flow begins with a buffer of its own, also on a kept connection. The application reads at once.
 
 use crate::cc::{OutOfRange, Ranges};
@@ -118,8 +118,6 @@ pub(super) struct Buffer {
     edge: u64,
     /// [`Span::MAX`] if it is not known.
     rtt: Span,
-    /// A window of data has arrived since then when this byte has.
-    window: Round,
     /// Start of the round trip whose delivered bytes are measured.
     delivered: Round,
     /// The most that was delivered in a round trip (`rcvq_space.space`).
@@ -146,7 +144,6 @@ impl Buffer {
             limit: first,
             edge: first,
             rtt: Span::MAX,
-            window: Round { at: first, ..begin },
             delivered: begin,
             best: match settings.growth {
                 BufferGrowth::Steps => first,
@@ -155,9 +152,14 @@ impl Buffer {
         }
     }
 
-    /// The round-trip time of the handshake is known.
-    pub(super) fn on_handshake(&mut self, rtt: Span) {
-        self.rtt = self.rtt.min(rtt);
+    /// A round trip took so long: that of the handshake, or of an acknowledgment and the data it let out.
+    pub(super) fn on_round_trip(&mut self, rtt: Span) {
+        self.rtt = rtt;
+    }
+
+    #[cfg(test)]
+    pub(super) fn round_trip(&self) -> Span {
+        self.rtt
     }
 
     /// A unit of `len` bytes arrived; everything below `next` has, and `held` bytes beyond. Returns whether the limit grew.
@@ -169,11 +171,6 @@ impl Buffer {
         len: u64,
         held: u64,
     ) -> bool {
-        if next >= self.window.at {
-            // Not the smallest so far: behind a queue that grows a round trip is longer than it was, and more is delivered in it.
-            self.rtt = now.saturating_since(self.window.since);
-            self.window = Round { at: next.max(self.edge), since: now };
-        }
         let grows = self.limit < self.clamp && self.limit < self.free(settings, held);
         if grows {
             self.limit = (self.limit + 2 * len.max(self.mss)).min(self.clamp);
@@ -246,7 +243,7 @@ mod tests {
     fn doubling(settings: &ReceiveBuffer, rounds: u64) -> Vec<(u64, u64)> {
         let rtt = Span::from_ms(100);
         let mut buffer = Buffer::new(settings, Bytes::new(MSS), Time::ZERO);
-        buffer.on_handshake(rtt);
+        buffer.on_round_trip(rtt);
         let (mut next, mut window) = (0, settings.first(Bytes::new(MSS)));
         let round = |round: u64| {
             let segments = (10 << round).min(window / MSS);
@@ -307,10 +304,10 @@ mod tests {
         for settings in [ReceiveBuffer::default(), linux_4_9()] {
             let (handshake, rtt) = (Span::from_ms(10), Span::from_ms(100));
             let mut buffer = Buffer::new(&settings, Bytes::new(MSS), Time::ZERO);
-            buffer.on_handshake(handshake);
             let (mut next, mut window) = (0, settings.first(Bytes::new(MSS)));
             for round in 1..=20 {
                 let segments = window / MSS;
+                buffer.on_round_trip(if round > 1 { rtt } else { handshake });
                 for number in 0..segments {
                     let now = Time::ZERO + rtt * round + rtt * number / segments;
                     next += MSS;
@@ -333,16 +330,5 @@ mod tests {
             u64::from(buffer.announce(&settings, MSS, 64_000)) * unit,
             (edge - MSS).next_multiple_of(unit)
         );
-    }
-
-    #[test]
-    fn a_window_of_data_gives_the_round_trip_time_where_there_was_no_handshake() {
-        let settings = linux_4_9();
-        let mut buffer = Buffer::new(&settings, Bytes::new(MSS), Time::ZERO);
-        for number in 1..=20 {
-            let now = Time::ZERO + Span::from_ms(number);
-            buffer.on_data(&settings, now, number * MSS, MSS, 0);
-        }
-        assert_eq!(buffer.rtt, Span::from_ms(20));
     }
 }

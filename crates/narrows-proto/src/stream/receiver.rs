@@ -156,7 +156,7 @@ impl Receiver {
             self.note_arrival(params, now);
         }
         let changes = segment.ce != self.ce;
-        if let Some(overdue) = self.take_mark(params, segment) {
+        if let Some(overdue) = self.take_mark(params, now, segment) {
             send(overdue);
         }
         let range = segment.range();
@@ -174,7 +174,7 @@ impl Receiver {
             }
             let at_once = self.is_urgent(segment) || self.reports_mark(params, segment, changes);
             if self.unacknowledged >= params.ack_every || at_once {
-                send(self.ack(params, SackBlocks::default()));
+                send(self.ack(params, now, SackBlocks::default()));
             } else if self.ack_at == Time::NEVER {
                 let wait = self.arrivals.as_ref().and_then(|arrivals| arrivals.wait(params));
                 self.ack_at = now + wait.unwrap_or_else(|| params.ack_wait());
@@ -184,7 +184,7 @@ impl Receiver {
             if self.arrivals.is_some() {
                 self.open(params, now, segment);
             }
-            send(self.ack(params, sacks));
+            send(self.ack(params, now, sacks));
         }
     }
 
@@ -199,7 +199,7 @@ impl Receiver {
             Some(arrivals) => arrivals.on_timeout(params),
             None => {}
         }
-        Some(self.ack(params, SackBlocks::default()))
+        Some(self.ack(params, now, SackBlocks::default()))
     }
 
     #[inline(never)]
@@ -248,6 +248,7 @@ impl Receiver {
     fn open(&mut self, params: &Params, now: Time, segment: &Segment) {
         let held = self.held();
         let Some(arrivals) = &mut self.arrivals else { return };
+        arrivals.on_spin(now, segment.seq, segment.spin);
         if arrivals.on_data(params, now, self.next, segment.len.into(), held) {
             // Linux sets the lowest bit: as long as the window opens, quick acknowledgments are not used up.
             self.quick |= 1;
@@ -255,7 +256,7 @@ impl Receiver {
     }
 
     /// Follows the marks. Returns the acknowledgement of what came before a change.
-    fn take_mark(&mut self, params: &Params, segment: &Segment) -> Option<AckFrame> {
+    fn take_mark(&mut self, params: &Params, now: Time, segment: &Segment) -> Option<AckFrame> {
         match self.ecn {
             Ecn::Off | Ecn::Cnp => None,
             Ecn::Classic => {
@@ -274,7 +275,7 @@ impl Receiver {
                 None
             }
             Ecn::Accurate => {
-                let overdue = (self.unacknowledged > 0).then(|| self.ack(params, SackBlocks::default()));
+                let overdue = (self.unacknowledged > 0).then(|| self.ack(params, now, SackBlocks::default()));
                 self.ce = segment.ce;
                 overdue
             }
@@ -323,26 +324,26 @@ impl Receiver {
         self.beyond.as_ref().map_or(0, |beyond| beyond.held.total())
     }
 
-    fn ack(&mut self, params: &Params, sacks: SackBlocks) -> AckFrame {
+    fn ack(&mut self, params: &Params, now: Time, sacks: SackBlocks) -> AckFrame {
         self.unacknowledged = 0;
         self.ack_at = Time::NEVER;
-        let window = if self.arrivals.is_some() { self.announce(params) } else { 0 };
+        let (window, spin) = if self.arrivals.is_some() { self.announce(params, now) } else { (0, false) };
         self.quick = self.quick.saturating_sub(1);
         let ce = self.count(params);
         let ece = self.ce && self.ecn != Ecn::Counted;
         let (mangled, again) = (self.mangled, self.again);
-        AckFrame { ack: self.next, syn: false, ece, window, ce, mangled, again, sacks }
+        AckFrame { ack: self.next, syn: false, ece, window, spin, ce, mangled, again, sacks }
     }
 
-    /// The window of an acknowledgment that leaves now.
+    /// The window and the spin bit of an acknowledgment that leaves now.
     #[inline(never)]
-    fn announce(&mut self, params: &Params) -> u16 {
+    fn announce(&mut self, params: &Params, now: Time) -> (u16, bool) {
         let held = self.held();
-        let Some(arrivals) = &mut self.arrivals else { return 0 };
+        let Some(arrivals) = &mut self.arrivals else { return (0, false) };
         if self.quick == 1 {
             arrivals.on_slower(params);
         }
-        arrivals.announce(params, self.next, held)
+        (arrivals.announce(params, self.next, held), arrivals.spin(now))
     }
 }
 

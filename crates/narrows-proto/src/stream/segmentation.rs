@@ -12,7 +12,7 @@
 //! Waiting   if there is room for less than a burst: for the      tcp_tso_should_defer
 //!           next acknowledgment, unless
 //!             losses are being repaired,
-//!             nothing was sent for 1 ms,
+//!             nothing was sent, or paid for by pacing, for 1 ms,
 //!             there is room for a third of the window, or
 //!             the acknowledgment is further away than SRTT/2 or `ack_within`
 //! End       says PSH with `push_bursts`, if the burst has several          __tcp_transmit_skb
@@ -81,6 +81,8 @@ pub(super) struct Room {
     pub(super) repairs: bool,
     /// When the oldest segment that waits for an acknowledgment was sent.
     pub(super) oldest_sent_at: Option<Time>,
+    /// When pacing lets the next burst leave; in the past without pacing.
+    pub(super) release: Time,
 }
 
 /// Properties of a connection.
@@ -216,7 +218,7 @@ impl Bursts {
         let chunk = room.window.min(room.receiver.saturating_add(room.inflight)).get() / WINDOW_PARTS;
         let soon = (pace.srtt / 2).min(settings.ack_within);
         !room.repairs
-            && now.saturating_since(self.began) <= RECENT
+            && now.saturating_since(self.began.max(room.release)) <= RECENT
             && fits * pace.mss.get() < chunk
             && sent_at + pace.srtt <= now + soon
     }
@@ -266,6 +268,7 @@ mod tests {
             receiver: Bytes::MAX,
             repairs: false,
             oldest_sent_at: Some(Time::ZERO + sent_at),
+            release: Time::ZERO,
         }
     }
 
@@ -354,6 +357,13 @@ mod tests {
         assert_eq!(cut(&near, 60, room(66, Span::ZERO)), Cut::Segments(34));
         assert_eq!(cut(&near, 60, Room { repairs: true, ..room(80, Span::ZERO) }), Cut::Segments(20));
         assert_eq!(cut(&near, 1001, room(80, Span::ZERO)), Cut::Segments(20));
+        // What was sent last has been paid for 1 ms ago, and a little more than that.
+        let paid = [Cut::Window, Cut::Segments(20)];
+        let released = |us| Room { release: at(us), ..room(80, Span::from_us(1100)) };
+        assert_eq!(
+            [200, 199].map(|us| cut(&Pace { srtt: Span::from_us(120), ..near }, 1200, released(us))),
+            paid
+        );
         let nothing = Room { oldest_sent_at: None, ..room(80, Span::ZERO) };
         assert_eq!(cut(&near, 60, nothing), Cut::Segments(20));
         // The rest of the flow fits.

@@ -23,6 +23,8 @@ pub struct Segment {
     pub goes_on: bool,
     /// It ends a burst of several (PSH).
     pub pushed: bool,
+    /// The spin bit of the acknowledgment that the sender has received last.
+    pub spin: bool,
     /// The receiver is to acknowledge it at once (RDMA only).
     pub requests_ack: bool,
     /// It says that it cannot be marked, though its connection uses ECN.
@@ -55,6 +57,9 @@ pub struct AckFrame {
     pub ece: bool,
     /// Room for data beyond `ack`, in the [unit](super::ReceiveBuffer::unit) of the receive buffer; zero if it is not announced.
     pub window: u16,
+    /// The receiver turns it over when the sender has returned it, and so measures round trips (like QUIC's, RFC 9000 §17.4). It stands
+    /// for the timestamps of RFC 7323.
+    pub spin: bool,
     /// Packets that arrived marked; with [`Ecn::Counted`](crate::cc::Ecn::Counted).
     pub ce: CeCount,
     /// The codepoint of packets arrived changed: the other counters of the option show it.

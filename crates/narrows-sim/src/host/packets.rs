@@ -6,7 +6,7 @@ use narrows_proto::stream::{AckFrame, Segment};
 use narrows_proto::units::Bytes;
 
 use crate::ids::{FlowId, HostId};
-use crate::packet::{self, Control, ECT, Fields, Kind, PUSHED, Packet, Parcel, Trailers, wire_size};
+use crate::packet::{self, Control, ECT, Fields, Kind, PUSHED, Packet, Parcel, SPIN, Trailers, wire_size};
 use crate::world::{GroupState, RdmaState, TransportState};
 
 /// Where a packet of a flow goes.
@@ -40,8 +40,9 @@ pub(crate) fn segment_packet(segment: &Segment, way: Way, group: &GroupState) ->
     let (seq, size, priority) = (segment.seq, wire_size(size), group.priority);
     let packet = Packet::new(Fields { seq, flow, to, size, incarnation, kind, priority, flags, trailers: 0 });
     // Without entropy there are zeros in its place.
-    let pushed = if segment.pushed { PUSHED } else { 0 };
-    packet.with_marks(group.marks | pushed).with_tag_bits(segment.entropy)
+    let mark = |set: bool, mark: u64| u64::from(set) * mark;
+    let marks = group.marks | mark(segment.pushed, PUSHED) | mark(segment.spin, SPIN);
+    packet.with_marks(marks).with_tag_bits(segment.entropy)
 }
 
 /// The segment of a stream inside a packet that arrived.
@@ -75,6 +76,7 @@ pub(crate) fn ack_packet(frame: &AckFrame, trailers: u8, way: Way, group: &Group
         trailers,
     })
     .announcing(frame.window)
+    .with_marks(u64::from(frame.spin) * SPIN)
 }
 
 /// The packet that carries `frame`, of an RDMA connection, and its trailers: with the telemetry of the data packet that it answers, if

@@ -8,7 +8,7 @@ use narrows_proto::stream::{AckFrame, CeCount, SackBlocks, Segment};
 
 use super::{
     ACE, AGAIN, ANSWERS_AGAIN, CWR, Control, ECE, FIN, FLAGS, Fields, Kind, MAX_TRAILERS, NAK, OF_AGAIN,
-    PUSHED, Packet, Parcel, REQUESTS_ACK, Trailers, pair,
+    PUSHED, Packet, Parcel, REQUESTS_ACK, SPIN, Trailers, pair,
 };
 use crate::ids::{FlowId, HostId};
 
@@ -24,6 +24,7 @@ impl Packet {
             retransmission: self.is(AGAIN),
             goes_on: false,
             pushed: self.has_marks(PUSHED),
+            spin: self.has_marks(SPIN),
             requests_ack: false,
             not_ect: false,
             ce: self.is_marked(),
@@ -79,8 +80,8 @@ impl Parcel<'_> {
         let ce = self.ce_count();
         let ece = packet.is(ECE) && ce == CeCount::None;
         let mangled = matches!(ce, CeCount::Exact(_)) && self.slots()[0].high() & MANGLED > 0;
-        let again = packet.is(ANSWERS_AGAIN);
-        AckFrame { ack: packet.seq(), syn, ece, window, ce, mangled, again, sacks }
+        let (again, spin) = (packet.is(ANSWERS_AGAIN), packet.has_marks(SPIN));
+        AckFrame { ack: packet.seq(), syn, ece, window, spin, ce, mangled, again, sacks }
     }
 
     /// The count of marks in the acknowledgement inside.

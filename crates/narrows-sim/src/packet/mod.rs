@@ -24,7 +24,7 @@ pub use self::control::Control;
 /// header  bits 0..32      flow
 ///         bits 32..56     destination
 ///         bits 56..64     marks: bit 56 exempt from marking, bit 57 L4S, bit 58 may be trimmed, bit 59 has entropy, bit 60 ends a burst,
-///                         bits 61 to 63 free
+///                         bit 61 spin bit of a stream, bits 62 and 63 free
 ///         bits 64..80     size on the wire
 ///         bits 80..96     incarnation; of some control packets what they say
 ///         bits 96..100    kind: 0 data, 1 ack, 2 SYN, 3 SYN-ACK, 4 datagram, 5 control, 6 trimmed data, 7 free;
@@ -116,6 +116,9 @@ pub(crate) const SPREAD: u64 = 8 << MARKS;
 
 /// Of the marks: it ends a burst of several segments of a stream (PSH).
 pub(crate) const PUSHED: u64 = 16 << MARKS;
+
+/// Of the marks: the spin bit of a stream, of data and acknowledgments.
+pub(crate) const SPIN: u64 = 32 << MARKS;
 
 impl Kind {
     /// Number of the kind of control packets.

@@ -33,6 +33,7 @@ constants! {
     "transport.spread_marks" = "true": "tcp_enter_cwr and tcp_cwnd_reduction, net/ipv4/tcp_input.c: the same for CWR as for a recovery";
     "transport.pace_windows" = "false": "sk_pacing_status = SK_PACING_NONE without fq and BBR, include/net/sock.h";
     "transport.pace_by_growth" = "true": "sysctl tcp_pacing_ss_ratio = 200, tcp_pacing_ca_ratio = 120";
+    "transport.pace_from" = "10": "tcp_update_skb_after_send, net/ipv4/tcp_output.c: data_segs_out >= 10; sch_fq of 4.9 has initial_quantum";
     "transport.segmentation.least" = "2": "sysctl tcp_min_tso_segs = 2";
     "transport.segmentation.most" = r#""65215 B""#: "gso_max_size of a device (65536), include/linux/netdevice.h, less MAX_TCP_HEADER, include/net/tcp.h (320 with wireless links and tunnels), and 1";
     "transport.segmentation.within" = r#""976562500 ps""#: "sk_pacing_shift = 10, tcp_tso_autosize, net/ipv4/tcp_output.c";
@@ -73,7 +74,7 @@ constants! {
     "a window that application or receiver keeps from being used for a timeout does not shrink (tcp_cwnd_application_limited)";
     "what the system adds to payload takes no room in the send buffer (sk_wmem_queued), and the application writes as soon as a segment fits, in Linux when a third is free: a connection that the largest size limits has up to a third less under way there";
     "the memory of the receive buffer is a constant part of the window (tcp_adv_win_scale, scaling_ratio); 6.12 measures it with the first segment, and may open the window then";
-    "the receiver knows the round-trip time of the handshake, and then that of the last window of data, and not from timestamps; that of 4.9 goes in ticks";
+    "the receiver knows round-trip times exactly, one in a round trip; Linux has them from timestamps in milliseconds, 4.9 in ticks, and smooths them (tcp_rcv_rtt_measure_ts)";
     "the last segment of a flow is acknowledged at once; in Linux that of a request waits for the response on an interactive connection, and any other is acknowledged when the application has read it";
     "reordering and the smallest round-trip time are kept for the whole connection (tcp_min_rtt_wlen = 300 s)";
     "CUBIC reduces by what is in flight, Linux by the window";
@@ -92,6 +93,7 @@ constants! {
     "transport.probe_timeout.least" = r#""0 s""#: "tcp_schedule_loss_probe, net/ipv4/tcp_output.c";
     "transport.reordering_slack" = r#""2 ms""#: "TCP_TIMEOUT_MIN_US in tcp_rack_mark_lost, net/ipv4/tcp_recovery.c";
     "transport.segmentation.rtt_term" = "true": "sysctl tcp_tso_rtt_log = 9; tcp_tso_autosize, net/ipv4/tcp_output.c";
+    "transport.pacing_credit" = "0.5": "tcp_update_skb_after_send, net/ipv4/tcp_output.c: no more than len_ns / 2";
     "transport.push_bursts" = "true": "__tcp_transmit_skb, net/ipv4/tcp_output.c (since 5.4); tcp_measure_rcv_mss, net/ipv4/tcp_input.c, and __tcp_cleanup_rbuf, net/ipv4/tcp.c (since 6.6, and in long-term versions of late 2023)";
     "transport.ack_cwr" = "true": "tcp_ecn_accept_cwr, net/ipv4/tcp_input.c";
     "transport.segmentation.ack_within" = r#""1 ms""#: "tcp_tso_should_defer, net/ipv4/tcp_output.c";

@@ -89,6 +89,8 @@ const MAY_BE_MISSING: &[(&str, &[&str])] = &[
             "Stream.pingpong",
             "Stream.mark_acks",
             "Stream.ack_cwr",
+            "Stream.pace_from",
+            "Stream.pacing_credit",
             "Stream.ack_timeout",
             "Stream.host_metrics",
             "Stream.probe_timeout",

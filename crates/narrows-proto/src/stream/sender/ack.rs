@@ -24,6 +24,7 @@ impl Sender {
         if frame.ack < self.board.una() || self.phase != Phase::Open {
             return;
         }
+        self.spin = frame.spin;
         let before = Flight { size: self.flight_size(), inflight: self.inflight() };
         let (una_before, window_before) = (self.board.una(), self.limit.cwnd);
         let mut tally = Tally::new(now, self.rtt.min());

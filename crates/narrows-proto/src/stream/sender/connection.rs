@@ -169,6 +169,7 @@ impl Sender {
             rto_at: Time::NEVER,
             sampled,
             cwr: false,
+            spin: false,
             not_ect,
             edge: params.first_edge(),
             most: params.most_on_its_way(),

@@ -56,6 +56,8 @@ pub struct Sender {
     sampled: bool,
     /// The next new segment says that the window was reduced.
     cwr: bool,
+    /// The spin bit to return.
+    spin: bool,
     /// Packets say that they cannot be marked, because the codepoint of others arrived changed.
     not_ect: bool,
     /// Nothing beyond this byte may be sent: the receiver has no room for it.

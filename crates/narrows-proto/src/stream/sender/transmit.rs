@@ -5,7 +5,7 @@ use crate::stream::params::Params;
 use crate::stream::segmentation::{Cut, Pace, Room, Segmentation};
 use crate::stream::sent::{Sent, State};
 use crate::stream::wire::Segment;
-use crate::units::{Bytes, Time};
+use crate::units::{BitRate, Bytes, Span, Time};
 
 /// Next action of a sender, before it takes it.
 enum Next {
@@ -128,6 +128,7 @@ impl Sender {
                 .min(Bytes::new(self.edge.saturating_sub(self.board.next()))),
             repairs: self.repair != Repair::None,
             oldest_sent_at: self.board.oldest_sent_at(),
+            release: self.pacer.release(),
         };
         match self.bursts.cut(settings, &self.pace(params), now, &room) {
             Cut::Segments(segments) => Next::Burst(segments),
@@ -174,7 +175,7 @@ impl Sender {
             let others = u64::from(segments - 1);
             let last = payload - self.mss * others;
             let whole = params.packet_size(self.mss) * others + params.packet_size(last);
-            self.pacer.on_send(now, rate.time_to_send(whole));
+            self.pay(params, now, rate, whole);
         }
         if let Some(prr) = &mut self.prr {
             prr.on_send(payload);
@@ -231,7 +232,7 @@ impl Sender {
         if fin {
             self.injected = now;
         }
-        let (goes_on, not_ect) = (self.bursts.left > 0, self.not_ect);
+        let (goes_on, not_ect, spin) = (self.bursts.left > 0, self.not_ect, self.spin);
         Poll::Send(Segment {
             seq,
             len: len.get() as u32,
@@ -239,6 +240,7 @@ impl Sender {
             cwr,
             goes_on,
             pushed,
+            spin,
             not_ect,
             ..Segment::default()
         })
@@ -262,8 +264,16 @@ impl Sender {
         self.on_sent(params, now, sent.bytes());
         let seq = sent.end - u64::from(sent.len);
         let fin = sent.end == self.size;
-        let not_ect = self.not_ect;
-        Poll::Send(Segment { seq, len: sent.len, fin, retransmission: true, not_ect, ..Segment::default() })
+        let (not_ect, spin) = (self.not_ect, self.spin);
+        Poll::Send(Segment {
+            seq,
+            len: sent.len,
+            fin,
+            retransmission: true,
+            not_ect,
+            spin,
+            ..Segment::default()
+        })
     }
 
     /// RFC 8985 §7.3: new data if there is any, the last segment again otherwise.
@@ -283,6 +293,19 @@ impl Sender {
         poll
     }
 
+    /// So many bytes leave now, and the next wait for as long as they take at the rate of the connection.
+    #[inline]
+    fn pay(&mut self, params: &Params, now: Time, rate: BitRate, bytes: Bytes) {
+        let is_free = params.pace_from.is_some_and(|first| {
+            self.delivered_before + self.sent_besides + Bytes::new(self.handed_over()) < self.mss * first
+        });
+        let takes = if is_free { Span::ZERO } else { rate.time_to_send(bytes) };
+        match params.pacing_credit {
+            None => self.pacer.on_send(now, takes),
+            Some(part) => self.pacer.on_late_send(now, takes, part),
+        }
+    }
+
     fn on_sent(&mut self, params: &Params, now: Time, len: Bytes) {
         if self.bursts.left > 0 {
             self.bursts.left -= 1; // paid for when the burst began
@@ -292,7 +315,7 @@ impl Sender {
             prr.on_send(len);
         }
         if let Some(rate) = self.limit.pacing {
-            self.pacer.on_send(now, rate.time_to_send(params.packet_size(len)));
+            self.pay(params, now, rate, params.packet_size(len));
         }
     }
 }

@@ -161,3 +161,19 @@ fn a_mark_is_echoed_until_the_network_card_has_sent_its_burst_and_halves_once() 
     }
     assert_eq!(sender.stats().marked, params.mss());
 }
+
+#[test]
+fn what_is_sent_before_pacing_begins_leaves_at_once() {
+    // At 100 Mb/s a segment takes 123 us, on the link 1 us.
+    let config = paced(BitRate::from_mbps(100), None);
+    let at_once = |params: Params| {
+        let pipe = Pipe::with(params, &config, 40, losing([])).run();
+        let sent: Vec<_> = pipe.sent.iter().filter(|(_, segment)| !segment.syn).map(|(at, _)| *at).collect();
+        sent.windows(2).take_while(|pair| pair[1] - pair[0] == SEND_TIME).count() + 1
+    };
+    let alone = Params { segmentation: None, ..offload() };
+    assert_eq!(at_once(alone.clone()), 1);
+    assert_eq!(at_once(Params { pace_from: Some(10), ..alone }), 10);
+    // Bursts of eight: the second is the first that is paid for.
+    assert_eq!(at_once(Params { pace_from: Some(10), ..offload() }), 16);
+}
