@@ -17,6 +17,7 @@ mod followers;
 mod frames;
 mod held;
 mod host;
+mod host_time;
 mod machine;
 mod options;
 mod own;
@@ -34,7 +35,7 @@ use std::sync::Arc;
 use narrows::diagnostic::Checked;
 use narrows::plan::Plan;
 use narrows::results::{Measured, RealHosts, Results};
-use narrows::run::Steps;
+use narrows::run::{self, Steps};
 use narrows_proto::units::{Span, Time};
 
 use self::assignment::Assignment;
@@ -87,6 +88,19 @@ impl Live {
         let scale = self.options.scale;
         let packets = self.plan.arrivals(&|group| self.assignment.controls[group].is_some()) / scale;
         Ok(Estimate { packets, cost, scale })
+    }
+
+    /// Time that two real hosts of this machine take of a round trip, the fabric's lateness included, of the scenario's seconds: what short
+    /// flows need for a handshake, less what they need in virtual time.
+    ///
+    /// # Errors
+    /// If the machine refuses something.
+    pub fn host_time(&self) -> Checked<Span> {
+        let plan = host_time::trial()?;
+        let ideal = run::run(&plan, run::Options::default(), |_| ControlFlow::Continue(()))?;
+        let options = Options { scale: self.options.scale, ..Options::default() };
+        let real = Self::of(&plan, options)?.run(Attached::default(), &mut |_| ControlFlow::Continue(()))?;
+        Ok(host_time::handshake(&real).saturating_sub(host_time::handshake(&ideal)))
     }
 
     /// Number of real hosts.

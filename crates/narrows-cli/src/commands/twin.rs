@@ -12,6 +12,8 @@ use narrows::twin::{Quantity, judge, quantities};
 use narrows::visible::shown_path;
 use narrows_live::{Attached, Live};
 use narrows_proto::cc::{Config, registry};
+use narrows_proto::units::Span;
+use narrows_sim::Hosts;
 use narrows_sim::traffic::Transport;
 use serde_json::json;
 
@@ -57,11 +59,16 @@ pub(crate) fn twin(arguments: &args::Twin) -> Checked<Status> {
     let drawn =
         |document: &_| plans(document, *runs)?.into_iter().map(Plan::drawn).collect::<Checked<Vec<_>>>();
     let plans = drawn(&document)?;
-    let natives = drawn(&native(document)?)?;
+    let mut native = native(document)?;
     let make = |plan: &Arc<Plan>| Live::new(plan, live.options());
     let lives = plans.iter().map(make).collect::<Checked<Vec<_>>>()?;
     let foreseen = foresee(&lives[0], live.force)?;
     let plan = &plans[0];
+    let host_time = if takes_time(plan, &live.simulate) { Some(lives[0].host_time()?) } else { None };
+    if let Some(time) = host_time {
+        native.set(&format!("hosts.real.pipeline=\"{} ps\"", time.as_ps() / 2))?;
+    }
+    let natives = drawn(&native)?;
     let title = &plan.scenario.name;
     let out = live.out.clone().unwrap_or_else(|| PathBuf::from("out").join(format!("{title}-twin")));
     let output = Output::begin(&out, live.overwrite)?;
@@ -70,6 +77,11 @@ pub(crate) fn twin(arguments: &args::Twin) -> Checked<Status> {
         say!("{}", show::headline(plan, *runs));
         say_part!("{}", show::plan::groups(plan));
         say!("{foreseen}");
+        if let Some(time) = host_time {
+            say!(
+                "  real hosts take {time} of a round trip, and so do simulated ones (hosts.real.pipeline is half of it)"
+            );
+        }
     }
     show_warnings(plan);
     let [mut real, mut simulated] = CELLS.map(|name| Runs::new(name, &output));
@@ -82,7 +94,9 @@ pub(crate) fn twin(arguments: &args::Twin) -> Checked<Status> {
         real.add(&results)?;
     }
     let rows = judge(&simulated.quantities, &real.quantities);
-    let verdict = json!({ "engine": narrows::ENGINE, "void": is_void, "quantities": rows });
+    let host_time = host_time.map(|time| time.as_ps());
+    let verdict =
+        json!({ "engine": narrows::ENGINE, "void": is_void, "host_time_ps": host_time, "quantities": rows });
     let text = |value: &serde_json::Value| serde_json::to_string_pretty(value).unwrap_or_default() + "\n";
     output.write_text("", TWIN, &text(&verdict))?;
     output.write_text("", COMPARISON, &text(&json!({ "engine": narrows::ENGINE, "cells": CELLS })))?;
@@ -101,6 +115,13 @@ pub(crate) fn twin(arguments: &args::Twin) -> Checked<Status> {
         true => Status::Void,
         false => Status::Done,
     })
+}
+
+/// Simulated hosts are to take as long as real ones do. Not if the scenario says what they take, or some are in both runs.
+fn takes_time(plan: &Plan, simulate: &[String]) -> bool {
+    let hosts = plan.scenario.hosts.as_ref();
+    hosts.is_some_and(|hosts| matches!(hosts, Hosts::Real(real) if real.pipeline == Span::ZERO))
+        && simulate.is_empty()
 }
 
 /// The document for virtual time: controls of the kernel become those of the same name.
