@@ -70,8 +70,16 @@ pub(crate) struct Arguments {
 pub(crate) struct Fed {
     /// Processor time that the target used, rounded.
     pub(crate) processor_seconds: u64,
-    /// The failure, and its input.
-    pub(crate) found: Option<String>,
+    /// The failure, if there was one.
+    pub(crate) found: Option<Failure>,
+}
+
+/// A failure of a target.
+pub(crate) struct Failure {
+    /// In one line, the same on every machine.
+    pub(crate) summary: String,
+    /// With its input, and how to see it again.
+    report: String,
 }
 
 /// Names of all targets.
@@ -89,7 +97,7 @@ pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
     let turns = names().filter(chosen).map(|name| (name, arguments.seconds)).collect();
     let failures = Mutex::new(Vec::new());
     feed_in_turns(shell, turns, |_, fed| {
-        failures.lock().expect("no turn panics").extend(fed.found);
+        failures.lock().expect("no turn panics").extend(fed.found.map(|found| found.report));
         Ok(None)
     })?;
     let failures = failures.into_inner().expect("no turn panics");
@@ -190,7 +198,8 @@ impl Feeder {
                 fs::remove_file(root.join(artifact))?;
                 return Ok(fed(None));
             }
-            return Ok(fed(Some(failure(root, &program, target, &log, &output))));
+            let (summary, report) = (summary(root, &output), failure(root, &program, target, &log, &output));
+            return Ok(fed(Some(Failure { summary, report })));
         }
         ensure!(
             output.contains("inline 8-bit counters"),
@@ -247,11 +256,29 @@ fn processor_seconds(times: &str) -> Option<f64> {
     Some(seconds(user)? + seconds(system)?)
 }
 
+/// Message and place of a panic, or what libFuzzer has to object, and the input.
+fn summary(root: &Path, output: &str) -> String {
+    let mut lines = output.lines();
+    let panic = lines.by_ref().find_map(|line| line.split_once(" panicked at "));
+    let what = match panic {
+        Some((_, place)) => {
+            format!("{} at {}", lines.next().unwrap_or_default(), place.trim_end_matches(':'))
+        }
+        None => output.lines().find_map(|line| line.split_once("ERROR: ")).unwrap_or_default().1.to_owned(),
+    };
+    let input = artifact(output).rsplit('/').next().unwrap_or_default();
+    format!("{what}, input {input}").replace(&format!("{}/", root.display()), "")
+}
+
+fn artifact(output: &str) -> &str {
+    let artifact = output.lines().find_map(|line| line.split_once("Test unit written to "));
+    artifact.map_or("(not written)", |(_, artifact)| artifact.trim())
+}
+
 /// The failure, its input, and how to see it again.
 fn failure(root: &Path, program: &Path, target: &Target, log: &Path, output: &str) -> String {
     let program = program.strip_prefix(root).unwrap_or(program).display();
-    let artifact = output.lines().find_map(|line| line.split_once("Test unit written to "));
-    let artifact = artifact.map_or("(not written)", |(_, artifact)| artifact.trim());
+    let artifact = artifact(output);
     let lines: Vec<_> = output.lines().filter(|line| is_telling(line)).take(20).collect();
     format!(
         "{} failed\n{}\n\ninput:    {artifact}\noutput:   {}\nagain:    {program} {artifact}\nsmaller:  {program} \
@@ -280,6 +307,17 @@ mod tests {
         let mut names: Vec<_> = sources.map(|path| path.file_stem().unwrap().to_owned()).collect();
         names.sort();
         assert_eq!(names, TARGETS.map(|target| target.name));
+    }
+
+    #[test]
+    fn a_summary_says_what_failed_and_where_and_nothing_of_the_machine() {
+        let panic = "NEW_FUNC[1/2]: 0x55 in memcpy\n\nthread '<unnamed>' (7) panicked at /here/crates/x/src/lib.rs:3:9:\n\
+                     attempt to add with overflow\n==7== ERROR: libFuzzer: deadly signal\n\
+                     artifact_prefix='fuzz/artifacts/x/'; Test unit written to fuzz/artifacts/x/crash-12ab\n";
+        let found = "attempt to add with overflow at crates/x/src/lib.rs:3:9, input crash-12ab";
+        assert_eq!(summary(Path::new("/here"), panic), found);
+        let slow = "==7== ERROR: libFuzzer: timeout after 10 seconds\n; Test unit written to fuzz/artifacts/x/timeout-1\n";
+        assert_eq!(summary(Path::new("/here"), slow), "libFuzzer: timeout after 10 seconds, input timeout-1");
     }
 
     #[test]

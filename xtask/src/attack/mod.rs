@@ -269,7 +269,7 @@ fn feed(
     let ledger = Mutex::new(ledger);
     fuzz::feed_in_turns(shell, first, |target, fed| {
         let Fed { processor_seconds, found } = fed;
-        let found: Vec<_> = found.map(|found| found.replace('\n', " ")).into_iter().collect();
+        let found: Vec<_> = found.map(|found| found.summary).into_iter().collect();
         let has_found = !found.is_empty();
         let mut ledger = ledger.lock().expect("no turn panics");
         ledger.add(goals[target].0, processor_seconds, found)?;

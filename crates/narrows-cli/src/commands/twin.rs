@@ -64,11 +64,8 @@ pub(crate) fn twin(arguments: &args::Twin) -> Checked<Status> {
     let lives = plans.iter().map(make).collect::<Checked<Vec<_>>>()?;
     let foreseen = foresee(&lives[0], live.force)?;
     let plan = &plans[0];
-    let host_time = if takes_time(plan, &live.simulate) { Some(lives[0].host_time()?) } else { None };
-    if let Some(time) = host_time {
-        native.set(&format!("hosts.real.pipeline=\"{} ps\"", time.as_ps() / 2))?;
-    }
-    let natives = drawn(&native)?;
+    let takes_time = takes_time(plan, &live.simulate);
+    let mut host_times = Vec::new();
     let title = &plan.scenario.name;
     let out = live.out.clone().unwrap_or_else(|| PathBuf::from("out").join(format!("{title}-twin")));
     let output = Output::begin(&out, live.overwrite)?;
@@ -77,16 +74,17 @@ pub(crate) fn twin(arguments: &args::Twin) -> Checked<Status> {
         say!("{}", show::headline(plan, *runs));
         say_part!("{}", show::plan::groups(plan));
         say!("{foreseen}");
-        if let Some(time) = host_time {
-            say!(
-                "  real hosts take {time} of a round trip, and so do simulated ones (hosts.real.pipeline is half of it)"
-            );
-        }
     }
     show_warnings(plan);
     let [mut real, mut simulated] = CELLS.map(|name| Runs::new(name, &output));
     let mut is_void = false;
-    for (native, live) in natives.iter().zip(lives) {
+    for (seed, live) in lives.into_iter().enumerate() {
+        if takes_time {
+            let time = live.host_time()?;
+            native.set(&format!("hosts.real.pipeline=\"{} ps\"", time.as_ps() / 2))?;
+            host_times.push(time);
+        }
+        let native = &drawn(&native)?[seed];
         let results = narrows::run::run(native, narrows::run::Options::default(), |_| goes_on())?;
         simulated.add(&results)?;
         let results = live.run(Attached::default(), &mut |_| goes_on())?;
@@ -94,9 +92,9 @@ pub(crate) fn twin(arguments: &args::Twin) -> Checked<Status> {
         real.add(&results)?;
     }
     let rows = judge(&simulated.quantities, &real.quantities);
-    let host_time = host_time.map(|time| time.as_ps());
+    let times: Vec<_> = host_times.iter().map(|time| time.as_ps()).collect();
     let verdict =
-        json!({ "engine": narrows::ENGINE, "void": is_void, "host_time_ps": host_time, "quantities": rows });
+        json!({ "engine": narrows::ENGINE, "void": is_void, "host_times_ps": times, "quantities": rows });
     let text = |value: &serde_json::Value| serde_json::to_string_pretty(value).unwrap_or_default() + "\n";
     output.write_text("", TWIN, &text(&verdict))?;
     output.write_text("", COMPARISON, &text(&json!({ "engine": narrows::ENGINE, "cells": CELLS })))?;
@@ -106,6 +104,13 @@ pub(crate) fn twin(arguments: &args::Twin) -> Checked<Status> {
         say_part!("{}", text(&verdict));
     } else {
         say_part!("{}", show::twin(&rows, *markdown));
+    }
+    if let (false, false, Some(least), Some(most)) =
+        (live.json, *markdown, host_times.iter().min(), host_times.iter().max())
+    {
+        say!(
+            "  real hosts took {least} to {most} of a round trip, and so did simulated ones (hosts.real.pipeline is half of it)"
+        );
     }
     if !live.json && !markdown {
         say!("wrote {}/report.html and a folder of tables for each run", shown_path(&out));
