@@ -256,7 +256,7 @@ fn processor_seconds(times: &str) -> Option<f64> {
     Some(seconds(user)? + seconds(system)?)
 }
 
-/// Message and place of a panic, or what libFuzzer has to object, and the input.
+/// Message and place of a panic, or the error of libFuzzer, and the input.
 fn summary(root: &Path, output: &str) -> String {
     let mut lines = output.lines();
     let panic = lines.by_ref().find_map(|line| line.split_once(" panicked at "));

@@ -22,9 +22,14 @@ pattern = { long_lived = { flows = 1 } }
 cc = { kernel = "reno" }
 "#;
 
-/// The plan of a run that tells what a packet costs.
+/// The plan of a run that shows what a packet costs.
 pub(crate) fn trial() -> Checked<Arc<Plan>> {
-    let mut document = Document::parse("trial.toml", TRIAL, Path::new("."))?;
+    trial_of(TRIAL)
+}
+
+/// The plan of a short run that measures the machine.
+pub(crate) fn trial_of(scenario: &str) -> Checked<Arc<Plan>> {
+    let mut document = Document::parse("trial.toml", scenario, Path::new("."))?;
     document.attach_kernel();
     Plan::new(document).map(Arc::new)
 }

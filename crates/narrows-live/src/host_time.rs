@@ -1,14 +1,14 @@
 //! Time that real hosts take of a round trip: their stacks, and the way to the fabric and back. In virtual time it is none.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 
 use narrows::diagnostic::Checked;
-use narrows::document::Document;
 use narrows::plan::Plan;
 use narrows::results::Results;
 use narrows_proto::units::Span;
+
+use crate::estimate::trial_of;
 
 /// Flows of one segment: nothing waits for a link. There are so many that the threads of the fabric have no time to sleep, as in a run; with
 /// one in 10 ms handshakes took 0.09 to 0.2 ms on one machine, with one in 1 ms 0.07 to 0.1 ms.
@@ -31,7 +31,7 @@ windows = { interval = "500 us", flows = 400 }
 
 /// The plan of these flows.
 pub(crate) fn trial() -> Checked<Arc<Plan>> {
-    Plan::new(Document::parse("trial.toml", TRIAL, Path::new("."))?).map(Arc::new)
+    trial_of(TRIAL)
 }
 
 /// The median of what handshakes took.

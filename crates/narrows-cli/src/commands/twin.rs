@@ -56,10 +56,9 @@ pub(crate) fn twin(arguments: &args::Twin) -> Checked<Status> {
     let mut document = document(&live.scenario, &live.input)?;
     document.attach_kernel();
     let document = with_profile(document, profile, &live.simulate)?;
-    let drawn =
-        |document: &_| plans(document, *runs)?.into_iter().map(Plan::drawn).collect::<Checked<Vec<_>>>();
-    let plans = drawn(&document)?;
+    let plans = plans(&document, *runs)?.into_iter().map(Plan::drawn).collect::<Checked<Vec<_>>>()?;
     let mut native = native(document)?;
+    Plan::outline(native.clone())?; // so that nothing has been created if that cannot be simulated
     let make = |plan: &Arc<Plan>| Live::new(plan, live.options());
     let lives = plans.iter().map(make).collect::<Checked<Vec<_>>>()?;
     let foreseen = foresee(&lives[0], live.force)?;
@@ -78,14 +77,15 @@ pub(crate) fn twin(arguments: &args::Twin) -> Checked<Status> {
     show_warnings(plan);
     let [mut real, mut simulated] = CELLS.map(|name| Runs::new(name, &output));
     let mut is_void = false;
-    for (seed, live) in lives.into_iter().enumerate() {
+    for (plan, live) in plans.iter().zip(lives) {
+        native.set(&format!("seed={}", plan.scenario.seed))?;
         if takes_time {
             let time = live.host_time()?;
             native.set(&format!("hosts.real.pipeline=\"{} ps\"", time.as_ps() / 2))?;
             host_times.push(time);
         }
-        let native = &drawn(&native)?[seed];
-        let results = narrows::run::run(native, narrows::run::Options::default(), |_| goes_on())?;
+        let native = Arc::new(Plan::new(native.clone())?);
+        let results = narrows::run::run(&native, narrows::run::Options::default(), |_| goes_on())?;
         simulated.add(&results)?;
         let results = live.run(Attached::default(), &mut |_| goes_on())?;
         is_void |= results.real.as_ref().is_some_and(|real| real.lateness.is_void());
