@@ -26,7 +26,7 @@ const ABOUT: &str = "# Twins\n\n\
     second sends through the switches and links of the first. Ratios are simulated by live, with 95 % confidence intervals. Bands were\n\
     fixed before anything was run: rates 3 %, queues and times 15 %, marks and drops 25 %. *open*: the interval reaches over the end of\n\
     the band. A packet that is milliseconds late means that the fabric stood still, as if its links had. Simulated hosts take as long\n\
-    as real ones do of a handshake, which is measured before each run.\n\
+    as real ones do of a handshake, and start as far apart; both are measured before each run.\n\
     `cargo xtask twins` makes this page; scenarios are in [docs/twins](twins).\n\n";
 
 /// Runs all, and writes the page.
@@ -39,8 +39,8 @@ pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
     let (mut body, mut in_all) = (
         String::new(),
         String::from(
-            "| twin | same | open | apart | latest packet of each live run, ms | hosts take, us |\n\
-             | --- | --- | --- | --- | --- | --- |\n",
+            "| twin | same | open | apart | latest packet of each live run, ms | hosts take, us | start within, us |\n\
+             | --- | --- | --- | --- | --- | --- | --- |\n",
         ),
     );
     let mut kernel = String::new();
@@ -64,9 +64,15 @@ pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
         let latest = live.iter().filter_map(|run| run["real_hosts"]["lateness_max_ps"].as_f64());
         let latest: Vec<_> = latest.map(|ps| format!("{:.1}", ps / 1e9)).collect();
         let latest = latest.join(", ");
-        let takes = twin["host_times_ps"].as_array().into_iter().flatten().filter_map(Value::as_f64);
-        let takes = takes.map(|ps| format!("{:.0}", ps / 1e6)).collect::<Vec<_>>().join(", ");
-        writeln!(in_all, "| [{name}](#{name}){void} | {same} | {open} | {apart} | {latest} | {takes} |")?;
+        let [takes, starts] = ["round_trip_ps", "starts_ps"].map(|key| {
+            let times = twin["host_times"].as_array().into_iter().flatten();
+            let times = times.filter_map(|times| Some(format!("{:.0}", times[key].as_f64()? / 1e6)));
+            times.collect::<Vec<_>>().join(", ")
+        });
+        writeln!(
+            in_all,
+            "| [{name}](#{name}){void} | {same} | {open} | {apart} | {latest} | {takes} | {starts} |"
+        )?;
         let text = shell.read_file(&scenario)?;
         let about = text.lines().next().unwrap_or_default().trim_start_matches("# ");
         write!(body, "\n## {name}\n\n{about}{void}\n\n{}", String::from_utf8(output.stdout)?)?;

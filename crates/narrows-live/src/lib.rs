@@ -17,7 +17,7 @@ mod followers;
 mod frames;
 mod held;
 mod host;
-mod host_time;
+mod host_times;
 mod machine;
 mod options;
 mod own;
@@ -29,6 +29,7 @@ mod sys;
 mod threads;
 mod ways;
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -42,6 +43,8 @@ use self::assignment::Assignment;
 pub use self::attached::{Attached, Frame, OnFrame};
 pub use self::estimate::Estimate;
 use self::host::RealHost;
+pub use self::host_times::HostTimes;
+use self::host_times::Starts;
 pub use self::machine::{Part, available as available_controls, parts};
 pub use self::options::Options;
 pub use self::own::BUILD as BUILD_WITH_CONTROLS;
@@ -90,17 +93,38 @@ impl Live {
         Ok(Estimate { packets, cost, scale })
     }
 
-    /// Time that two real hosts of this machine take of a round trip, the fabric's lateness included, of the scenario's seconds: what short
-    /// flows need for a handshake, less what they need in virtual time.
+    /// Measures what real hosts of this machine take of a round trip, and the time between starts on as many hosts as send in this plan.
     ///
     /// # Errors
     /// If the machine refuses something.
-    pub fn host_time(&self) -> Checked<Span> {
-        let plan = host_time::trial()?;
+    pub fn host_times(&self) -> Checked<HostTimes> {
+        let plan = host_times::round_trips()?;
         let ideal = run::run(&plan, run::Options::default(), |_| ControlFlow::Continue(()))?;
+        let real = self.trial(&plan, Attached::default())?;
+        let round_trip = host_times::handshake(&real).saturating_sub(host_times::handshake(&ideal));
+        Ok(HostTimes { round_trip, starts: self.starts()? })
+    }
+
+    fn starts(&self) -> Checked<Option<Span>> {
+        let senders: BTreeSet<_> = self.plan.traffic.flows.iter().map(|flow| flow.from).collect();
+        let senders = senders.len().min(host_times::MOST_SENDERS);
+        if senders < 2 {
+            return Ok(None);
+        }
+        let mut starts = Starts::default();
+        let mut on_frame = |frame| {
+            starts.on_frame(&frame);
+            Ok(())
+        };
+        let attached = Attached { frames: Some(&mut on_frame), ..Attached::default() };
+        self.trial(&host_times::starts(senders)?, attached)?;
+        Ok(Some(starts.within(senders)))
+    }
+
+    /// Runs something else with the same options, to measure the machine.
+    fn trial(&self, plan: &Arc<Plan>, attached: Attached<'_>) -> Checked<Results> {
         let options = Options { scale: self.options.scale, ..Options::default() };
-        let real = Self::of(&plan, options)?.run(Attached::default(), &mut |_| ControlFlow::Continue(()))?;
-        Ok(host_time::handshake(&real).saturating_sub(host_time::handshake(&ideal)))
+        Self::of(plan, options)?.run(attached, &mut |_| ControlFlow::Continue(()))
     }
 
     /// Number of real hosts.

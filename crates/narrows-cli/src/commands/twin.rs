@@ -10,11 +10,11 @@ use narrows::report::{Cell, page};
 use narrows::results::{COMPARISON, Output, Results, TWIN};
 use narrows::twin::{Quantity, judge, quantities};
 use narrows::visible::shown_path;
-use narrows_live::{Attached, Live};
+use narrows_live::{Attached, HostTimes, Live};
 use narrows_proto::cc::{Config, registry};
 use narrows_proto::units::Span;
-use narrows_sim::Hosts;
 use narrows_sim::traffic::Transport;
+use narrows_sim::{Hosts, RealHosts};
 use serde_json::json;
 
 use super::live::foresee;
@@ -63,7 +63,7 @@ pub(crate) fn twin(arguments: &args::Twin) -> Checked<Status> {
     let lives = plans.iter().map(make).collect::<Checked<Vec<_>>>()?;
     let foreseen = foresee(&lives[0], live.force)?;
     let plan = &plans[0];
-    let takes_time = takes_time(plan, &live.simulate);
+    let measured = measured(plan, &live.simulate);
     let mut host_times = Vec::new();
     let title = &plan.scenario.name;
     let out = live.out.clone().unwrap_or_else(|| PathBuf::from("out").join(format!("{title}-twin")));
@@ -79,10 +79,10 @@ pub(crate) fn twin(arguments: &args::Twin) -> Checked<Status> {
     let mut is_void = false;
     for (plan, live) in plans.iter().zip(lives) {
         native.set(&format!("seed={}", plan.scenario.seed))?;
-        if takes_time {
-            let time = live.host_time()?;
-            native.set(&format!("hosts.real.pipeline=\"{} ps\"", time.as_ps() / 2))?;
-            host_times.push(time);
+        if let Some(said) = measured {
+            let times = live.host_times()?;
+            take(&mut native, said, times)?;
+            host_times.push(times);
         }
         let native = Arc::new(Plan::new(native.clone())?);
         let results = narrows::run::run(&native, narrows::run::Options::default(), |_| goes_on())?;
@@ -92,9 +92,12 @@ pub(crate) fn twin(arguments: &args::Twin) -> Checked<Status> {
         real.add(&results)?;
     }
     let rows = judge(&simulated.quantities, &real.quantities);
-    let times: Vec<_> = host_times.iter().map(|time| time.as_ps()).collect();
+    let times = host_times.iter().map(|HostTimes { round_trip, starts }| {
+        json!({ "round_trip_ps": round_trip.as_ps(), "starts_ps": starts.map(Span::as_ps) })
+    });
+    let times: Vec<_> = times.collect();
     let verdict =
-        json!({ "engine": narrows::ENGINE, "void": is_void, "host_times_ps": times, "quantities": rows });
+        json!({ "engine": narrows::ENGINE, "void": is_void, "host_times": times, "quantities": rows });
     let text = |value: &serde_json::Value| serde_json::to_string_pretty(value).unwrap_or_default() + "\n";
     output.write_text("", TWIN, &text(&verdict))?;
     output.write_text("", COMPARISON, &text(&json!({ "engine": narrows::ENGINE, "cells": CELLS })))?;
@@ -105,14 +108,8 @@ pub(crate) fn twin(arguments: &args::Twin) -> Checked<Status> {
     } else {
         say_part!("{}", show::twin(&rows, *markdown));
     }
-    if let (false, false, Some(least), Some(most)) =
-        (live.json, *markdown, host_times.iter().min(), host_times.iter().max())
-    {
-        say!(
-            "  real hosts took {least} to {most} of a round trip, and so did simulated ones (hosts.real.pipeline is half of it)"
-        );
-    }
     if !live.json && !markdown {
+        say_times(&host_times);
         say!("wrote {}/report.html and a folder of tables for each run", shown_path(&out));
     }
     Ok(match is_void {
@@ -122,11 +119,34 @@ pub(crate) fn twin(arguments: &args::Twin) -> Checked<Status> {
     })
 }
 
-/// Simulated hosts are to take as long as real ones do. Not if the scenario says what they take, or some are in both runs.
-fn takes_time(plan: &Plan, simulate: &[String]) -> bool {
-    let hosts = plan.scenario.hosts.as_ref();
-    hosts.is_some_and(|hosts| matches!(hosts, Hosts::Real(real) if real.pipeline == Span::ZERO))
-        && simulate.is_empty()
+/// Says what real hosts took, and therefore simulated ones.
+fn say_times(times: &[HostTimes]) {
+    let round_trips = || times.iter().map(|times| times.round_trip);
+    if let (Some(least), Some(most)) = (round_trips().min(), round_trips().max()) {
+        say!(
+            "  real hosts took {least} to {most} of a round trip, and so did simulated ones (hosts.real.pipeline is half of it)"
+        );
+    }
+    let starts = || times.iter().filter_map(|times| times.starts);
+    if let (Some(least), Some(most)) = (starts().min(), starts().max()) {
+        say!(
+            "  several real hosts started within {least} to {most}, and so did simulated ones (hosts.real.start_jitter)"
+        );
+    }
+}
+
+/// Gives simulated hosts the times that were measured of real ones, but those that the scenario says.
+fn take(native: &mut Document, said: &RealHosts, times: HostTimes) -> Checked<()> {
+    native.set(&format!("hosts.real.pipeline=\"{} ps\"", times.round_trip.as_ps() / 2))?;
+    let starts = times.starts.filter(|_| said.start_jitter.is_none());
+    starts.map_or(Ok(()), |starts| native.set(&format!("hosts.real.start_jitter=\"{} ps\"", starts.as_ps())))
+}
+
+/// Real hosts of the scenario whose times are to be measured. Those of the scenario stand if it has any, or some hosts are simulated in
+/// both runs.
+fn measured<'a>(plan: &'a Plan, simulate: &[String]) -> Option<&'a RealHosts> {
+    let Some(Hosts::Real(real)) = plan.scenario.hosts.as_ref() else { return None };
+    (real.pipeline == Span::ZERO && simulate.is_empty()).then_some(real)
 }
 
 /// The document for virtual time: controls of the kernel become those of the same name.
