@@ -14,6 +14,7 @@ use narrows_sim::HostId;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use crate::frames::{WIRE, hardware_of};
+use crate::processors;
 use crate::sys;
 
 /// Name of the device inside a host.
@@ -56,18 +57,27 @@ pub(crate) struct RealHost {
 }
 
 impl RealHost {
-    pub(crate) fn create(id: HostId, settings: &Settings) -> Checked<Self> {
-        let work = || Self::create_here(id, settings);
+    /// `steered`: processors that are not the fabric's do what arrivals make the host do.
+    pub(crate) fn create(id: HostId, settings: &Settings, steered: bool) -> Checked<Self> {
+        let work = || Self::create_here(id, settings, steered);
         let made = thread::scope(|scope| scope.spawn(work).join())
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         made.map_err(|(what, error)| failed(what, &error).into())
     }
 
     /// The namespace becomes that of this thread.
-    fn create_here(id: HostId, settings: &Settings) -> Result<Self, (&'static str, io::Error)> {
+    fn create_here(
+        id: HostId,
+        settings: &Settings,
+        steered: bool,
+    ) -> Result<Self, (&'static str, io::Error)> {
         let name = |what| move |error| (what, error);
         sys::leave_network().map_err(name("make a network namespace"))?;
         let network = File::open("/proc/thread-self/ns/net").map_err(name("open the network namespace"))?;
+        if steered {
+            // Where that is refused the fabric has more to do, as its lateness says.
+            let _ = processors::steer_arrivals();
+        }
         let tap = sys::make_tap(DEVICE, settings.segments > 1).map_err(name("make a TAP device"))?;
         settings.write_switches().map_err(name("set up the TCP of a host"))?;
         let commands = settings.commands(id);

@@ -21,6 +21,7 @@ mod host_times;
 mod machine;
 mod options;
 mod own;
+mod processors;
 mod program;
 mod rights;
 mod segments;
@@ -61,6 +62,8 @@ pub struct Live {
     plan: Arc<Plan>,
     options: Options,
     assignment: Assignment,
+    /// Hosts leave what arrives to processors that are not the fabric's.
+    steered: bool,
 }
 
 impl Live {
@@ -76,7 +79,9 @@ impl Live {
     /// The same on a machine that can have real hosts.
     fn of(plan: &Arc<Plan>, options: Options) -> Checked<Self> {
         let assignment = Assignment::new(plan, &options, &available_controls())?;
-        Ok(Self { plan: Arc::clone(plan), options, assignment })
+        let mut live = Self { plan: Arc::clone(plan), options, assignment, steered: false };
+        live.steered = live.packets() > processors::BUSY;
+        Ok(live)
     }
 
     /// Estimates whether this machine can do it in real time. For that two hosts are made that send for a fraction of a second.
@@ -85,12 +90,14 @@ impl Live {
     /// If the machine refuses something.
     pub fn estimate(&self) -> Checked<Estimate> {
         let options = Options { segments: self.options.segments, ..Options::default() };
-        let results = Self::of(&estimate::trial()?, options)?
-            .run(Attached::default(), &mut |_| ControlFlow::Continue(()))?;
+        let results = self.trial(&estimate::trial()?, options, Attached::default())?;
         let cost = results.real.map_or(Span::ZERO, |real| real.cost);
-        let scale = self.options.scale;
-        let packets = self.plan.arrivals(&|group| self.assignment.controls[group].is_some()) / scale;
-        Ok(Estimate { packets, cost, scale })
+        Ok(Estimate { packets: self.packets(), cost, scale: self.options.scale })
+    }
+
+    /// Packets that the fabric is to deliver per second of the clock.
+    fn packets(&self) -> f64 {
+        self.plan.arrivals(&|group| self.assignment.controls[group].is_some()) / self.options.scale
     }
 
     /// Measures what real hosts of this machine take of a round trip, and the time between starts on as many hosts as send in this plan.
@@ -100,7 +107,7 @@ impl Live {
     pub fn host_times(&self) -> Checked<HostTimes> {
         let plan = host_times::round_trips()?;
         let ideal = run::run(&plan, run::Options::default(), |_| ControlFlow::Continue(()))?;
-        let real = self.trial(&plan, Attached::default())?;
+        let real = self.trial(&plan, self.at_scale(), Attached::default())?;
         let round_trip = host_times::handshake(&real).saturating_sub(host_times::handshake(&ideal));
         Ok(HostTimes { round_trip, starts: self.starts()? })
     }
@@ -117,14 +124,19 @@ impl Live {
             Ok(())
         };
         let attached = Attached { frames: Some(&mut on_frame), ..Attached::default() };
-        self.trial(&host_times::starts(senders)?, attached)?;
+        self.trial(&host_times::starts(senders)?, self.at_scale(), attached)?;
         Ok(Some(starts.within(senders)))
     }
 
-    /// Runs something else with the same options, to measure the machine.
-    fn trial(&self, plan: &Arc<Plan>, attached: Attached<'_>) -> Checked<Results> {
-        let options = Options { scale: self.options.scale, ..Options::default() };
-        Self::of(plan, options)?.run(attached, &mut |_| ControlFlow::Continue(()))
+    /// Runs something else, with arrivals where they will be, to measure the machine.
+    fn trial(&self, plan: &Arc<Plan>, options: Options, attached: Attached<'_>) -> Checked<Results> {
+        let trial = Self { steered: self.steered, ..Self::of(plan, options)? };
+        trial.run(attached, &mut |_| ControlFlow::Continue(()))
+    }
+
+    /// Options of trials that measure hosts.
+    fn at_scale(&self) -> Options {
+        Options { scale: self.options.scale, ..Options::default() }
     }
 
     /// Number of real hosts.
@@ -146,10 +158,10 @@ impl Live {
         attached: Attached<'_>,
         progress: &mut (dyn FnMut(Time) -> ControlFlow<()> + Send),
     ) -> Checked<Results> {
-        let Self { plan, options, assignment } = self;
+        let Self { plan, options, assignment, steered } = self;
         // First, so that they go when no host has a connection any more.
         let kept = assignment.own.load()?;
-        let hosts = assignment.hosts.iter().map(|(id, settings)| RealHost::create(*id, settings));
+        let hosts = assignment.hosts.iter().map(|(id, settings)| RealHost::create(*id, settings, steered));
         let hosts = hosts.collect::<Checked<Vec<_>>>()?;
         for (id, control) in assignment.near_sources(&plan) {
             let host = hosts.iter().find(|host| host.id == id).expect("it was made");
@@ -184,5 +196,35 @@ impl Live {
             programs: ended,
         };
         steps.finish_measured(Measured { flows, sampled, windows, hosts, complete })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arrivals_are_steered_where_the_fabric_is_busy_on_the_clock() {
+        let steered = |rate: &str, scale| {
+            let scenario = format!(
+                r#"
+version = 2
+name = "steered"
+stop = {{ after = "1 s" }}
+topology.star = {{ hosts = 2, rate = "{rate}", delay = "10 us" }}
+switches.default = {{ buffer = {{ size = "1 MB", sharing = "complete" }} }}
+
+[[traffic]]
+name = "bulk"
+pattern = {{ long_lived = {{ flows = 1 }} }}
+cc = {{ reno = {{}} }}
+"#
+            );
+            let plan = estimate::trial_of(&scenario).expect("it is valid");
+            Live::of(&plan, Options { scale, ..Options::default() }).expect("it may be live").steered
+        };
+        assert!(!steered("100 Mb/s", 1.0));
+        assert!(steered("1 Gb/s", 1.0));
+        assert!(!steered("1 Gb/s", 10.0));
     }
 }

@@ -19,6 +19,7 @@ use crate::clock::Clock;
 use crate::fabric::{self, Fabric, Noticed};
 use crate::host::RealHost;
 use crate::options::Options;
+use crate::processors;
 use crate::program::{self, Programs, Waiting};
 use crate::sockets::Sockets;
 use crate::sys;
@@ -124,8 +125,9 @@ impl Threads<'_> {
         let _stop = OnDrop(&ends.stop);
         let is_ready = is_ready;
         let Ok(clock) = is_ready.recv() else { return Ok(None) };
-        // Without the right to go first, lateness says what that costs.
+        // Without the right to go first, lateness says what that costs; so it does without a processor of its own.
         let _ = sys::go_first();
+        let _ = processors::stay();
         let mut fabric = Fabric::new(
             session,
             self.hosts,
