@@ -100,7 +100,7 @@ impl Live {
         self.plan.arrivals(&|group| self.assignment.controls[group].is_some()) / self.options.scale
     }
 
-    /// Measures what real hosts of this machine take of a round trip, and the time between starts on as many hosts as send in this plan.
+    /// Measures what real hosts of this machine take of a round trip, and from one start to the next, on as many hosts as send in this plan.
     ///
     /// # Errors
     /// If the machine refuses something.
@@ -109,23 +109,27 @@ impl Live {
         let ideal = run::run(&plan, run::Options::default(), |_| ControlFlow::Continue(()))?;
         let real = self.trial(&plan, self.at_scale(), Attached::default())?;
         let round_trip = host_times::handshake(&real).saturating_sub(host_times::handshake(&ideal));
-        Ok(HostTimes { round_trip, starts: self.starts()? })
+        Ok(HostTimes { round_trip, start_every: self.start_every()? })
     }
 
-    fn starts(&self) -> Checked<Option<Span>> {
+    fn start_every(&self) -> Checked<Option<Span>> {
         let senders: BTreeSet<_> = self.plan.traffic.flows.iter().map(|flow| flow.from).collect();
         let senders = senders.len().min(host_times::MOST_SENDERS);
         if senders < 2 {
             return Ok(None);
         }
-        let mut starts = Starts::default();
-        let mut on_frame = |frame| {
-            starts.on_frame(&frame);
-            Ok(())
-        };
-        let attached = Attached { frames: Some(&mut on_frame), ..Attached::default() };
-        self.trial(&host_times::starts(senders)?, self.at_scale(), attached)?;
-        Ok(Some(starts.within(senders)))
+        let plan = host_times::starts(senders)?;
+        let every = (0..host_times::STARTS).map(|_| {
+            let mut starts = Starts::default();
+            let mut on_frame = |frame| {
+                starts.on_frame(&frame);
+                Ok(())
+            };
+            let attached = Attached { frames: Some(&mut on_frame), ..Attached::default() };
+            self.trial(&plan, self.at_scale(), attached)?;
+            Ok(starts.every())
+        });
+        Ok(Some(host_times::median(every.collect::<Checked<_>>()?)))
     }
 
     /// Runs something else, with arrivals where they will be, to measure the machine.

@@ -92,8 +92,8 @@ pub(crate) fn twin(arguments: &args::Twin) -> Checked<Status> {
         real.add(&results)?;
     }
     let rows = judge(&simulated.quantities, &real.quantities);
-    let times = host_times.iter().map(|HostTimes { round_trip, starts }| {
-        json!({ "round_trip_ps": round_trip.as_ps(), "starts_ps": starts.map(Span::as_ps) })
+    let times = host_times.iter().map(|HostTimes { round_trip, start_every }| {
+        json!({ "round_trip_ps": round_trip.as_ps(), "start_every_ps": start_every.map(Span::as_ps) })
     });
     let times: Vec<_> = times.collect();
     let verdict =
@@ -127,10 +127,10 @@ fn say_times(times: &[HostTimes]) {
             "  real hosts took {least} to {most} of a round trip, and so did simulated ones (hosts.real.pipeline is half of it)"
         );
     }
-    let starts = || times.iter().filter_map(|times| times.starts);
+    let starts = || times.iter().filter_map(|times| times.start_every);
     if let (Some(least), Some(most)) = (starts().min(), starts().max()) {
         say!(
-            "  several real hosts started within {least} to {most}, and so did simulated ones (hosts.real.start_jitter)"
+            "  real hosts started {least} to {most} one after the other, and so did simulated ones (hosts.real.start_every)"
         );
     }
 }
@@ -138,8 +138,9 @@ fn say_times(times: &[HostTimes]) {
 /// Gives simulated hosts the times that were measured of real ones, but those that the scenario says.
 fn take(native: &mut Document, said: &RealHosts, times: HostTimes) -> Checked<()> {
     native.set(&format!("hosts.real.pipeline=\"{} ps\"", times.round_trip.as_ps() / 2))?;
-    let starts = times.starts.filter(|_| said.start_jitter.is_none());
-    starts.map_or(Ok(()), |starts| native.set(&format!("hosts.real.start_jitter=\"{} ps\"", starts.as_ps())))
+    let is_said = said.start_jitter.is_some() || said.start_every.is_some();
+    let every = times.start_every.filter(|_| !is_said);
+    every.map_or(Ok(()), |every| native.set(&format!("hosts.real.start_every=\"{} ps\"", every.as_ps())))
 }
 
 /// Real hosts of the scenario whose times are to be measured. Those of the scenario stand if it has any, or some hosts are simulated in

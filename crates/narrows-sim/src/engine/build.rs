@@ -8,7 +8,8 @@ use narrows_proto::telemetry::MOST_RATES;
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 
 use super::by_host::{
-    answers, generators_by_host, ranks_by_host, receiving_ranks, starts_by_host, waiting_by_host,
+    answers, generators_by_host, ranks_by_host, receiving_ranks, start_delays, starts_by_host,
+    waiting_by_host,
 };
 use super::changes::Changes;
 use super::look_ahead::{Distances, LookAhead};
@@ -85,6 +86,9 @@ pub(super) fn shards<O: Observer>(
     let mut waiting = waiting_by_host(network, traffic);
     let mut generators = generators_by_host(network, traffic, seed);
     let mut ranks = ranks_by_host(network, traffic);
+    let delays = start_delays(network, seed, |host| {
+        !flow_starts[host].is_empty() || !generators[host].is_empty() || !ranks[host].is_empty()
+    });
     let changing = ChangingRoutes::new(network).map(Box::new);
     let shards = (0..threads as u32)
         .map(|shard| {
@@ -111,7 +115,8 @@ pub(super) fn shards<O: Observer>(
                         let generators = std::mem::take(&mut generators[host.index()]);
                         let ranks = std::mem::take(&mut ranks[host.index()]);
                         let waiting = std::mem::take(&mut waiting[host.index()]);
-                        let host = layout.host(node, (starts, waiting), (generators, ranks), &world);
+                        let starts = (starts, waiting, delays[host.index()]);
+                        let host = layout.host(node, starts, (generators, ranks), &world);
                         if host.first_due() < Time::NEVER {
                             world.calendar.schedule(number, host.first_due());
                         }
@@ -327,7 +332,7 @@ impl<'a> Layout<'a> {
     fn host<O>(
         &self,
         node: NodeId,
-        (starts, waiting): (Vec<FlowId>, Vec<u32>),
+        (starts, waiting, start_delay): (Vec<FlowId>, Vec<u32>, Span),
         (generators, ranks): (Vec<HostGenerator>, Vec<RankAtWork>),
         world: &World<O>,
     ) -> Host {
@@ -359,7 +364,7 @@ impl<'a> Layout<'a> {
             egress: Egress { wire_time, delay: egress.delay + self.network.hosts.pipeline(), ..egress },
             burst_delay,
             lateness: hosts::lateness(&self.network.hosts),
-            start_delay: hosts::start_delay(&self.network.hosts, self.seed, node.0.into()),
+            start_delay,
             rate,
             starts,
             waiting,

@@ -2,10 +2,11 @@
 
 use crate::host::{HostGenerator, RankAtWork};
 use crate::ids::{FlowId, HostId};
+use crate::mechanism::hosts;
 use crate::network::Network;
 use crate::traffic::{GeneratorKind, Rpc, Traffic};
 use crate::world::{NO_FLOW, NO_RANK};
-use narrows_proto::units::Time;
+use narrows_proto::units::{Span, Time};
 
 pub(super) fn starts_by_host(network: &Network, traffic: &Traffic) -> Vec<Vec<FlowId>> {
     let mut starts = vec![Vec::new(); network.topology.hosts().len()];
@@ -16,6 +17,13 @@ pub(super) fn starts_by_host(network: &Network, traffic: &Traffic) -> Vec<Vec<Fl
         flows.sort_by_key(|flow| (traffic.flows[flow.index()].start, *flow));
     }
     starts
+}
+
+/// By host: the delay with which its applications begin. `begins`: whether a host does so by itself.
+pub(super) fn start_delays(network: &Network, seed: u64, begins: impl Fn(usize) -> bool) -> Vec<Span> {
+    let hosts = network.topology.hosts().iter().enumerate();
+    let hosts: Vec<_> = hosts.map(|(host, node)| (node.0.into(), begins(host))).collect();
+    hosts::start_delays(&network.hosts, seed, &hosts)
 }
 
 /// By host: the numbers of flows that wait for others, in order. Empty if there are none.

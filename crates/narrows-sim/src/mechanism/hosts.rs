@@ -12,6 +12,7 @@
 //! interrupts   what arrives is handed to the stack in batches: a time after the first, or after so many frames
 //! software     messages about congestion that software reads are read this much later
 //! start_jitter flows that are scheduled, and clients, begin later by a part of this, drawn once for each host
+//! start_every  one host after the other begins with those, so much later than the one before, in an order drawn once
 //! ```
 //! All make a host later, never sooner: no flow beats its ideal time. Frames for the network card itself (PAUSE, flow control by
 //! priority, isolation) wait for nothing, nor does what external hosts get.
@@ -58,6 +59,9 @@ pub struct RealHosts {
     /// on several hosts does not start at exactly one. Completion times count from when a flow was to start. Flows that answer or wait
     /// for others follow those. Without it only `processing` keeps starts apart, by up to the time of one packet.
     pub start_jitter: Option<Span>,
+    /// Applications of one host begin so much later than those of the host before, in an order drawn once: one processor that runs all
+    /// hosts does one thing after the other. Only hosts that begin something by themselves count. `start_jitter` comes on top.
+    pub start_every: Option<Span>,
 }
 
 /// When what has arrived is handed over.
@@ -79,7 +83,7 @@ impl RealHosts {
     /// # Errors
     /// Names the first setting that is out of its range.
     pub fn check(&self, ranges: &mut Ranges) -> Result<(), OutOfRange> {
-        let Self { processing, clock_ppm: ppm, pipeline, interrupts, software_delay, start_jitter } = *self;
+        let Self { processing, clock_ppm: ppm, pipeline, interrupts, software_delay, .. } = *self;
         if let Processing::Exponential(Exponential { mean, up_to }) = processing {
             let (in_range, setting) =
                 ((Span::from_ps(1)..=up_to).contains(&mean), "processing.exponential.mean");
@@ -93,8 +97,9 @@ impl RealHosts {
         let most = Span::from_secs(1);
         ranges.unless(pipeline <= most, "pipeline", pipeline, "at most 1 s")?;
         ranges.unless(software_delay <= most, "software_delay", software_delay, "at most 1 s")?;
-        let jitter = start_jitter.unwrap_or(Span::ZERO);
-        ranges.unless(jitter <= most, "start_jitter", jitter, "at most 1 s")
+        let [jitter, every] = [self.start_jitter, self.start_every].map(Option::unwrap_or_default);
+        ranges.unless(jitter <= most, "start_jitter", jitter, "at most 1 s")?;
+        ranges.unless(every <= most, "start_every", every, "at most 1 s")
     }
 }
 
@@ -107,6 +112,7 @@ impl Default for RealHosts {
             interrupts: None,
             software_delay: Span::ZERO,
             start_jitter: None,
+            start_every: None,
         }
     }
 }
@@ -187,11 +193,25 @@ pub(crate) fn of_host(
     (wire_time, delay)
 }
 
-/// Delay with which the applications of host number `host` begin.
-pub(crate) fn start_delay(hosts: &Hosts, seed: u64, host: u64) -> Span {
-    let Hosts::Real(RealHosts { start_jitter: Some(jitter), .. }) = hosts else { return Span::ZERO };
-    let mut random = Stream::new(seed, Purpose::Start, host);
-    Span::from_ps(random.below(jitter.as_ps().saturating_add(1)))
+/// Delays with which the applications of hosts begin. Of each host: its number, and whether it begins something by itself.
+pub(crate) fn start_delays(hosts: &Hosts, seed: u64, of: &[(u64, bool)]) -> Vec<Span> {
+    let mut delays = vec![Span::ZERO; of.len()];
+    let Hosts::Real(RealHosts { start_jitter, start_every, .. }) = *hosts else { return delays };
+    let mut order = Vec::new();
+    for (place, &(host, begins)) in of.iter().enumerate() {
+        let mut random = Stream::new(seed, Purpose::Start, host);
+        if let Some(jitter) = start_jitter {
+            delays[place] = Span::from_ps(random.below(jitter.as_ps().saturating_add(1)));
+        }
+        if begins {
+            order.push((random.below(u64::MAX), place));
+        }
+    }
+    order.sort_unstable();
+    for (turn, (_, place)) in (0..).zip(order) {
+        delays[place] += start_every.unwrap_or_default().saturating_mul(turn);
+    }
+    delays
 }
 
 /// Delay with which a host notices what has arrived.
@@ -294,15 +314,30 @@ mod tests {
     fn applications_of_hosts_begin_at_times_of_their_own_within_the_jitter() {
         let jitter = Span::from_us(10);
         let hosts = Hosts::Real(RealHosts { start_jitter: Some(jitter), ..RealHosts::default() });
-        let delays: Vec<_> = (0..1000).map(|host| start_delay(&hosts, 1, host)).collect();
+        let of: Vec<_> = (0..1000).map(|host| (host, true)).collect();
+        let delays = start_delays(&hosts, 1, &of);
         assert!(delays.iter().all(|delay| *delay <= jitter));
         let mean = delays.iter().copied().sum::<Span>().as_secs_f64() / 1000.0;
         // 5 us ± 5 · 10 us/√(12 · 1000).
         assert!((mean - 5e-6).abs() < 0.46e-6, "{mean}");
-        assert_ne!(start_delay(&hosts, 2, 0), delays[0]);
+        assert_ne!(start_delays(&hosts, 2, &of)[0], delays[0]);
         for none in [Hosts::Ideal, Hosts::Real(RealHosts::default())] {
-            assert_eq!(start_delay(&none, 1, 0), Span::ZERO);
+            assert_eq!(start_delays(&none, 1, &of[..1]), [Span::ZERO]);
         }
+    }
+
+    #[test]
+    fn hosts_that_begin_something_take_turns_in_an_order_that_the_seed_draws() {
+        let every = Span::from_us(40);
+        let hosts = Hosts::Real(RealHosts { start_every: Some(every), ..RealHosts::default() });
+        let of = |seed| start_delays(&hosts, seed, &[(7, true), (8, false), (9, true), (10, true)]);
+        for seed in 0..10 {
+            let mut delays = of(seed);
+            assert_eq!(delays.remove(1), Span::ZERO, "it begins nothing");
+            delays.sort_unstable();
+            assert_eq!(delays, [Span::ZERO, every, every * 2]);
+        }
+        assert!((1..10).any(|seed| of(seed) != of(0)));
     }
 
     #[test]

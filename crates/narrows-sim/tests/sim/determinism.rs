@@ -279,7 +279,12 @@ fn any_number_of_threads_gives_the_same_bytes() {
     let interrupts = Some(Interrupts { after: Span::from_us(10), frames: Some(16) });
     let software_delay = Span::from_us(3);
     let start_jitter = Some(Span::from_us(7));
-    let real = || Hosts::Real(RealHosts { interrupts, software_delay, start_jitter, ..RealHosts::default() });
+    let start_every = Some(Span::from_us(2));
+    let real = || {
+        let real =
+            RealHosts { interrupts, software_delay, start_jitter, start_every, ..RealHosts::default() };
+        Hosts::Real(real)
+    };
     for (routing, ports, hosts) in [
         (Routing::Ecmp, PortKind::Plain, Hosts::Ideal),
         (Routing::Ecmp, PortKind::Plain, real()),

@@ -171,6 +171,21 @@ fn applications_begin_later_by_the_jitter_of_their_host_and_no_flow_beats_its_id
 }
 
 #[test]
+fn applications_of_hosts_begin_one_after_the_other() {
+    let every = Span::from_us(100);
+    let hosts = RealHosts {
+        processing: Processing::None,
+        clock_ppm: 0,
+        start_every: Some(every),
+        ..RealHosts::default()
+    };
+    let left = first_packets(Hosts::Real(hosts), 1).0;
+    assert_eq!(left[..8], left[8..], "a host has one delay");
+    let times: BTreeSet<_> = left.into_iter().collect();
+    assert!(times.into_iter().eq((0..8).map(|turn| every * turn)));
+}
+
+#[test]
 fn hosts_that_take_no_time_are_ideal() {
     let none = Hosts::Real(RealHosts { processing: Processing::None, clock_ppm: 0, ..RealHosts::default() });
     assert_eq!(delivered(2, &reno(), none, 1), delivered(2, &reno(), Hosts::Ideal, 1));
