@@ -86,9 +86,7 @@ pub(super) fn shards<O: Observer>(
     let mut waiting = waiting_by_host(network, traffic);
     let mut generators = generators_by_host(network, traffic, seed);
     let mut ranks = ranks_by_host(network, traffic);
-    let delays = start_delays(network, seed, |host| {
-        !flow_starts[host].is_empty() || !generators[host].is_empty() || !ranks[host].is_empty()
-    });
+    let delays = start_delays(network, seed, &flow_starts, (&generators, &ranks));
     let changing = ChangingRoutes::new(network).map(Box::new);
     let shards = (0..threads as u32)
         .map(|shard| {

@@ -19,8 +19,15 @@ pub(super) fn starts_by_host(network: &Network, traffic: &Traffic) -> Vec<Vec<Fl
     starts
 }
 
-/// By host: the delay with which its applications begin. `begins`: whether a host does so by itself.
-pub(super) fn start_delays(network: &Network, seed: u64, begins: impl Fn(usize) -> bool) -> Vec<Span> {
+/// By host: the delay with which its applications begin what starts by itself: flows, generators and ranks.
+pub(super) fn start_delays(
+    network: &Network,
+    seed: u64,
+    starts: &[Vec<FlowId>],
+    (generators, ranks): (&[Vec<HostGenerator>], &[Vec<RankAtWork>]),
+) -> Vec<Span> {
+    let begins =
+        |host: usize| !starts[host].is_empty() || !generators[host].is_empty() || !ranks[host].is_empty();
     let hosts = network.topology.hosts().iter().enumerate();
     let hosts: Vec<_> = hosts.map(|(host, node)| (node.0.into(), begins(host))).collect();
     hosts::start_delays(&network.hosts, seed, &hosts)
