@@ -143,8 +143,8 @@ fn take(native: &mut Document, said: &RealHosts, times: HostTimes) -> Checked<()
     every.map_or(Ok(()), |every| native.set(&format!("hosts.real.start_every=\"{} ps\"", every.as_ps())))
 }
 
-/// Real hosts of the scenario whose times are to be measured. Those of the scenario stand if it has any, or some hosts are simulated in
-/// both runs.
+/// Settings of hosts whose times are to be measured. None if the scenario has ideal hosts or says how long theirs take, or if some hosts
+/// are simulated in both runs.
 fn measured<'a>(plan: &'a Plan, simulate: &[String]) -> Option<&'a RealHosts> {
     let Some(Hosts::Real(real)) = plan.scenario.hosts.as_ref() else { return None };
     (real.pipeline == Span::ZERO && simulate.is_empty()).then_some(real)

@@ -83,7 +83,15 @@ impl RealHosts {
     /// # Errors
     /// Names the first setting that is out of its range.
     pub fn check(&self, ranges: &mut Ranges) -> Result<(), OutOfRange> {
-        let Self { processing, clock_ppm: ppm, pipeline, interrupts, software_delay, .. } = *self;
+        let Self {
+            processing,
+            clock_ppm: ppm,
+            pipeline,
+            interrupts,
+            software_delay,
+            start_jitter,
+            start_every,
+        } = *self;
         if let Processing::Exponential(Exponential { mean, up_to }) = processing {
             let (in_range, setting) =
                 ((Span::from_ps(1)..=up_to).contains(&mean), "processing.exponential.mean");
@@ -97,7 +105,7 @@ impl RealHosts {
         let most = Span::from_secs(1);
         ranges.unless(pipeline <= most, "pipeline", pipeline, "at most 1 s")?;
         ranges.unless(software_delay <= most, "software_delay", software_delay, "at most 1 s")?;
-        let [jitter, every] = [self.start_jitter, self.start_every].map(Option::unwrap_or_default);
+        let [jitter, every] = [start_jitter, start_every].map(Option::unwrap_or_default);
         ranges.unless(jitter <= most, "start_jitter", jitter, "at most 1 s")?;
         ranges.unless(every <= most, "start_every", every, "at most 1 s")
     }
