@@ -1,7 +1,7 @@
 //! Figures of the GEMINI paper on the kernel of this machine, and docs/twins-gemini.md.
 
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -11,7 +11,15 @@ use xshell::{Shell, cmd};
 pub(crate) const VOID: i32 = 3;
 
 /// Seconds of the clock for a second of the scenario: links of 1 Gb/s become such of 200 Mb/s.
-const SCALE: &str = "5";
+const SCALE: u8 = 5;
+/// The testbed by the clock.
+const SLOW_TESTBED: [&str; 5] = [
+    "topology.cross_dc.wan.rate=200 Mb/s",
+    "topology.cross_dc.wan.delay=23.98 ms",
+    "topology.cross_dc.fabric.leaf_spine.host_rate=200 Mb/s",
+    "topology.cross_dc.fabric.leaf_spine.uplink_rate=200 Mb/s",
+    "topology.cross_dc.fabric.leaf_spine.delay=215 us",
+];
 
 /// Hosts of this kernel in virtual time, too. Controls that Narrows loads reduce the window themselves, at once.
 const HOSTS: &str = r#"transport={ profile = "linux-6.12", spread_marks = false }"#;
@@ -26,10 +34,9 @@ const ABOUT: &str = "# GEMINI's figures on a real kernel\n\n\
     bytes and stay; a bandwidth-delay product is what it was. GEMINI's H, T and C are those of the paper, in the time of the scenario, and are\n\
     converted when the control is loaded. Rates and times below are those of the scenario. Timers of the kernel are not slowed down: what leaves\n\
     at once is what passes in a millisecond of the clock, up to 17 segments instead of 44. Hosts in virtual time have the profile `linux-6.12`.\n\n\
-    CUBIC grows by the time of the clock, and BBR remembers 10 s of it: neither is slowed down, so that both converge sooner in the time of the\n\
-    scenario. That was tested: Figure 11 in virtual time with links of 200 Mb/s, five times the delays and five times the\n\
-    length has Jain indices of 0.93 for CUBIC and 1.00 for BBR, where the scenario as it is has 0.50 and 0.35 (single runs). GEMINI and DCTCP\n\
-    count in round trips.\n\n";
+    The kernel is not slowed down: CUBIC grows by the time of the clock, BBR remembers 10 s of it, and bursts are as long as a millisecond of\n\
+    it. *slow* is a virtual run by the clock as well: links of 200 Mb/s, five times the delays, GEMINI's T and the length, with throughputs given\n\
+    in the time of the scenario. Where live runs are near *slow* and not near *virtual*, that they are slowed down is the cause.\n\n";
 
 /// A number that is compared.
 #[derive(Clone, Copy, Debug)]
@@ -129,14 +136,14 @@ const ROWS: [Row; 18] = [
 
 /// A round trip of 12.8 ms between data centers.
 const FAR: &str = "topology.cross_dc.wan.delay=6196 us";
-
-/// Groups that start later in Figure 11, sooner than in the paper.
-const SOONER: [&str; 2] = ["traffic.second.start=4 s", "traffic.third.start=8 s"];
+/// The same by the clock.
+const SLOW_FAR: &str = "topology.cross_dc.wan.delay=30.98 ms";
 
 /// Runs all, and writes the page.
 pub(crate) fn run(shell: &Shell, narrows: &Path, out: &Path, runs: u32) -> Result<()> {
-    let mut body =
-        String::from("|  |  | paper | virtual | live |  |\n| --- | --- | --- | --- | --- | --- |\n");
+    let mut body = String::from(
+        "|  |  | paper | virtual | slow | live |  |\n| --- | --- | --- | --- | --- | --- | --- |\n",
+    );
     let mut done: Option<(&Row, bool)> = None;
     let (folder, mut kernel) = (out.join("figure"), String::new());
     for row in &ROWS {
@@ -149,12 +156,13 @@ pub(crate) fn run(shell: &Shell, narrows: &Path, out: &Path, runs: u32) -> Resul
         done = Some((row, is_void));
         let [simulated, live] = ["simulated", "live"].map(|half| values(shell, &folder, half, row.number));
         let (simulated, live) = (simulated?, live?);
+        let slow = slow(shell, narrows, row, &folder.with_extension("slow"))?;
         kernel = kernel_of(&runs_of(shell, &folder, "live")?);
         let Row { figure, about, paper, .. } = row;
         let void = if is_void { "void: too late" } else { "" };
         let (simulated, live) = (shown(&simulated), shown(&live));
-        writeln!(body, "| Figure {figure} | {about} | {paper} | {simulated} | {live} | {void} |")?;
-        println!("Figure {figure}, {about}: {paper}, {simulated} virtual, {live} live {void}");
+        writeln!(body, "| Figure {figure} | {about} | {paper} | {simulated} | {slow} | {live} | {void} |")?;
+        println!("Figure {figure}, {about}: {paper}, {simulated} virtual, {slow} slow, {live} live {void}");
     }
     let runs = if runs == 1 { "one run".to_owned() } else { format!("{runs} runs") };
     let machine = format!("{kernel}, {runs} of each; the least and the most in parentheses.\n\n");
@@ -164,21 +172,15 @@ pub(crate) fn run(shell: &Shell, narrows: &Path, out: &Path, runs: u32) -> Resul
 
 /// Runs both halves. Whether the live one was late.
 fn twin(shell: &Shell, narrows: &Path, row: &Row, folder: &Path, runs: u32) -> Result<bool> {
-    const FROM: &str = "crates/narrows/repro/gemini";
-    let parts = ["network", row.scenario].map(|part| shell.read_file(format!("{FROM}/{part}.toml")));
-    let [network, traffic] = parts;
-    let scenario = folder.with_extension("toml");
-    shell.write_file(&scenario, network? + &traffic?)?;
-    let times = [format!("stop.after={} s", row.stop), format!("measure.from={} s", row.from)];
-    let sooner: &[&str] = if row.figure == 11 { &SOONER } else { &[] };
-    let windows = "record={ windows = { interval = \"10 ms\", flows = 30 } }";
-    let mut overrides = vec![HOSTS, windows, &times[0], &times[1]];
-    overrides.extend(row.overrides.iter().chain(sooner));
-    let overrides = overrides.iter().flat_map(|assignment| ["--set", assignment]);
-    let runs = runs.to_string();
+    let scenario = row.written(shell, folder)?;
+    let mut overrides = row.times(1);
+    overrides.push("record={ windows = { interval = \"10 ms\", flows = 30 } }".to_owned());
+    overrides.extend(row.overrides.iter().map(|&assignment| assignment.to_owned()));
+    let overrides = set(&overrides);
+    let (runs, scale) = (runs.to_string(), SCALE.to_string());
     let command = cmd!(
         shell,
-        "{narrows} twin {scenario} --scale {SCALE} --runs {runs} --out {folder} --overwrite {overrides...}"
+        "{narrows} twin {scenario} --scale {scale} --runs {runs} --out {folder} --overwrite {overrides...}"
     );
     let output = command.quiet().ignore_status().output()?;
     let is_void = output.status.code() == Some(VOID);
@@ -189,6 +191,76 @@ fn twin(shell: &Shell, narrows: &Path, row: &Row, folder: &Path, runs: u32) -> R
         String::from_utf8_lossy(&output.stderr)
     );
     Ok(is_void)
+}
+
+/// The number of a virtual run by the clock, if that is kept in its metrics.
+fn slow(shell: &Shell, narrows: &Path, row: &Row, folder: &Path) -> Result<String> {
+    if matches!(row.number, RoundTrip) {
+        return Ok("–".to_owned());
+    }
+    let scenario = row.written(shell, folder)?;
+    let mut overrides = row.times(SCALE);
+    overrides.push("record=off".to_owned());
+    overrides.extend(SLOW_TESTBED.map(str::to_owned));
+    let slower =
+        |assignment: &str| if assignment == FAR { SLOW_FAR.to_owned() } else { assignment.to_owned() };
+    overrides.extend(row.overrides.iter().copied().map(slower));
+    for group in row.groups().iter().filter(|_| row.is_gemini()) {
+        overrides.push(format!("traffic.{group}.cc.gemini.delay_threshold=25 ms"));
+    }
+    let (overrides, out) = (set(&overrides), folder.join("slow/1"));
+    let command = cmd!(shell, "{narrows} run {scenario} --out {out} --overwrite --quiet {overrides...}");
+    command.quiet().ignore_stdout().run()?;
+    let found = values(shell, folder, "slow", row.number)?;
+    let scale = if matches!(row.number, Throughput) { f64::from(SCALE) } else { 1.0 };
+    Ok(shown(&found.map(|value| value * scale)))
+}
+
+/// Assignments as the command takes them.
+fn set(assignments: &[String]) -> Vec<&str> {
+    assignments.iter().flat_map(|assignment| ["--set", assignment]).collect()
+}
+
+impl Row {
+    /// Its scenario as a file beside the folder.
+    fn written(&self, shell: &Shell, folder: &Path) -> Result<PathBuf> {
+        const FROM: &str = "crates/narrows/repro/gemini";
+        let parts = ["network", self.scenario].map(|part| shell.read_file(format!("{FROM}/{part}.toml")));
+        let [network, traffic] = parts;
+        let scenario = folder.with_extension("toml");
+        shell.write_file(&scenario, network? + &traffic?)?;
+        Ok(scenario)
+    }
+
+    /// Groups of traffic.
+    const fn groups(&self) -> &'static [&'static str] {
+        match self.figure {
+            11 => &["first", "second", "third"],
+            12 => &["intra", "inter"],
+            _ => &["many"],
+        }
+    }
+
+    fn is_gemini(&self) -> bool {
+        self.about.starts_with("GEMINI") || self.figure == 9
+    }
+
+    /// Its profile of hosts and its times, so many times as long. Groups of Figure 11 start sooner than in the paper.
+    fn times(&self, scale: u8) -> Vec<String> {
+        let seconds = |seconds: u8| u32::from(seconds) * u32::from(scale);
+        let mut all = vec![HOSTS.to_owned()];
+        all.push(format!("stop.after={} s", seconds(self.stop)));
+        all.push(format!("measure.from={} s", seconds(self.from)));
+        let spread = if matches!(self.scenario, "dcn" | "fairness") { 100 } else { 1 };
+        for group in self.groups() {
+            all.push(format!("traffic.{group}.pattern.long_lived.spread={} ms", u32::from(scale) * spread));
+        }
+        if self.figure == 11 {
+            let starts = [("second", 4), ("third", 8)];
+            all.extend(starts.map(|(group, start)| format!("traffic.{group}.start={} s", seconds(start))));
+        }
+        all
+    }
 }
 
 /// Reports of the runs of one half.

@@ -27,13 +27,14 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Largest distance of the ratio from 1, either way.
-    pub const fn band(self) -> f64 {
-        match self {
-            Self::Rate => 0.03,
-            Self::Delay => 0.15,
-            Self::Signal => 0.25,
-        }
+    /// The least and the most that the ratio may be.
+    pub const fn band(self) -> [f64; 2] {
+        let most = match self {
+            Self::Rate => 1.03,
+            Self::Delay => 1.15,
+            Self::Signal => 1.25,
+        };
+        [1.0 / most, most]
     }
 }
 
@@ -86,6 +87,8 @@ pub struct Row {
     pub unit: &'static str,
     /// Its kind.
     pub kind: Kind,
+    /// The least and the most that the ratio may be.
+    pub band: [f64; 2],
     /// In virtual time.
     pub simulated: Option<Estimate>,
     /// With real hosts.
@@ -179,6 +182,7 @@ pub fn judge(simulated: &[Vec<Quantity>], live: &[Vec<Quantity>]) -> Vec<Row> {
             name: quantity.name.clone(),
             unit: quantity.unit,
             kind: quantity.kind,
+            band,
             simulated: estimated(&of_simulated),
             live: estimated(&of_live),
             ratio,
@@ -189,8 +193,7 @@ pub fn judge(simulated: &[Vec<Quantity>], live: &[Vec<Quantity>]) -> Vec<Row> {
 }
 
 /// Whether a ratio is in its band; open if the interval of a few runs reaches to the other side.
-fn in_band(ratio: &Estimate, band: f64) -> Verdict {
-    let (low, high) = (1.0 / (1.0 + band), 1.0 + band);
+fn in_band(ratio: &Estimate, [low, high]: [f64; 2]) -> Verdict {
     let is_in = |value: f64| (low..=high).contains(&value);
     let all_in = ratio.interval.is_none_or(|(least, most)| is_in(least) && is_in(most));
     let all_out = ratio.interval.is_none_or(|(least, most)| least > high || most < low);

@@ -15,7 +15,7 @@ pub fn twin(rows: &[Row], markdown: bool) -> String {
     }
     table.set_header(["", "live", "simulated", "simulated / live", "band", ""]);
     for row in rows {
-        let band = 1.0 + row.kind.band();
+        let [least, most] = row.band;
         let unit = if row.unit.is_empty() { String::new() } else { format!(", {}", row.unit) };
         let name = if markdown { markdown_cell(&row.name) } else { visible(&row.name).into_owned() };
         table.add_row([
@@ -23,7 +23,7 @@ pub fn twin(rows: &[Row], markdown: bool) -> String {
             with_interval(row.live.as_ref(), ""),
             with_interval(row.simulated.as_ref(), ""),
             with_interval(row.ratio.as_ref(), "×"),
-            format!("{:.2} to {band:.2}", 1.0 / band),
+            format!("{least:.2} to {most:.2}"),
             row.verdict.to_string(),
         ]);
     }

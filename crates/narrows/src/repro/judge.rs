@@ -38,11 +38,9 @@ impl Judge<'_> {
         let near = claim.judge(mean(number), others.map(|(number, other)| (other, mean(number))));
         let fitted: Vec<_> = self.fitted(&claim.id).map(str::to_owned).collect();
         let tested = claim.explained.as_ref().map(|explained| self.test(claim, explained));
-        let settled =
-            |estimate: Estimate| estimate.interval.is_none_or(|interval| claim.expected.settles(interval));
         let verdict = match near {
             Verdict::Match if !fitted.is_empty() => Verdict::Calibrated,
-            Verdict::Match if !measured.is_none_or(settled) => Verdict::Open,
+            Verdict::Match if !measured.is_none_or(|found| settles(claim, &found)) => Verdict::Open,
             Verdict::Miss if tested.as_ref().is_some_and(|tested| tested.holds) => Verdict::Explained,
             near => near,
         };
@@ -59,7 +57,7 @@ impl Judge<'_> {
     /// Whether the other set-up gives what the claim expects, and predicts a number that it was not found by.
     fn test(&self, claim: &Claim, explained: &Explanation) -> Tested {
         let inside = |claim: &Claim, place: &Place| {
-            self.place(place).is_some_and(|found| claim.expected.holds(found.mean))
+            self.place(place).is_some_and(|found| claim.expected.holds(found.mean) && settles(claim, &found))
         };
         let text = |place: &Place| {
             with_interval(self.place(place).as_ref(), if place.over.is_some() { "×" } else { "" })
@@ -127,6 +125,11 @@ impl Judge<'_> {
     }
 }
 
+/// Other seeds would not say otherwise of a claim.
+fn settles(claim: &Claim, found: &Estimate) -> bool {
+    found.interval.is_none_or(|interval| claim.expected.settles(interval))
+}
+
 /// A quantity over seeds, or the ratio of two.
 fn measured(
     observed: &Observed<'_>,
@@ -183,6 +186,23 @@ mod tests {
         assert_eq!(verdict(&[10.0], &["a"]), Verdict::Calibrated);
         assert_eq!(verdict(&[20.0], &["a"]), Verdict::Miss);
         assert_eq!(verdict(&[10.0], &["b"]), Verdict::Match);
+    }
+
+    #[test]
+    fn what_a_wide_interval_leaves_open_explains_nothing() {
+        let beside =
+            "[[claim]]\nid = \"b\"\nfigure = \"1\"\nsource = \"p\"\nstatement = \"s\"\nquantity = \"w.b.x\"";
+        let explained =
+            "explained = { under = \"c\", by = [\"w.c.x\"], found = [], predicts = { b = \"w.d.x\" } }";
+        let claims = claims(&format!("{TEN}\n{explained}\n{beside}\n{TEN}"));
+        let verdict = |there: &[f64], predicted: &[f64]| {
+            let found = [("w.a.x", &[20.0][..]), ("w.b.x", &[30.0]), ("w.c.x", there), ("w.d.x", predicted)];
+            let (paper, found) = (Paper::default(), samples(&found));
+            judge(&claims, &[], &Observed::new(&paper, &found)).0[0].verdict
+        };
+        let (near, wide) = ([9.9, 10.0, 10.1], [8.0, 10.0, 12.5]);
+        assert_eq!(verdict(&near, &near), Verdict::Explained);
+        assert_eq!([verdict(&wide, &near), verdict(&near, &wide)], [Verdict::Miss; 2]);
     }
 
     fn noted(note: &str) -> (Judged, Vec<String>) {

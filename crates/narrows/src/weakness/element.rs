@@ -1,11 +1,12 @@
-//! Parts of a path besides the connections under test, which share or change it: rivals, bursts of datagrams, steps of its rate and its delay.
+//! Parts of a path besides the connections under test, which share or change it: rivals, bursts of datagrams, steps of its rate, its
+//! delay and its losses.
 
 use std::fmt;
 
 use narrows_proto::cc::parts::SplitMix;
 use serde::{Deserialize, Serialize};
 
-use super::gene::{Gene, RTT, rounded};
+use super::gene::{Gene, LOSS, RTT, rounded};
 
 /// Connections of one rival.
 const FLOWS: u32 = 4;
@@ -34,6 +35,8 @@ pub(super) enum Element {
     Rate(Step),
     /// From then on the delay of the bottleneck is longer by so many milliseconds.
     Delay(Step),
+    /// From then on so many of 100 000 packets are lost, each by itself.
+    Loss(Step),
 }
 
 /// A value from some moment on, until the next step.
@@ -74,7 +77,7 @@ pub(super) struct Bursts {
 impl Element {
     /// A new one; rivals have one of these controls.
     pub(super) fn draw(controls: &[String], random: &mut SplitMix) -> Self {
-        match random.below(6) {
+        match random.below(7) {
             0..3 => {
                 let control = controls[random.below(controls.len() as u64) as usize].clone();
                 let flows = 1 + random.below(u64::from(FLOWS)) as u32;
@@ -85,7 +88,8 @@ impl Element {
                 Self::Bursts(Bursts { percent, on, off, start: start(random) })
             }
             4 => Self::Rate(Step::draw(RATE, random)),
-            _ => Self::Delay(Step::draw(DELAY, random)),
+            5 => Self::Delay(Step::draw(DELAY, random)),
+            _ => Self::Loss(Step::draw(LOSS, random)),
         }
     }
 
@@ -106,6 +110,7 @@ impl Element {
             },
             Self::Rate(step) => step.vary(RATE, random),
             Self::Delay(step) => step.vary(DELAY, random),
+            Self::Loss(step) => step.vary(LOSS, random),
         }
     }
 
@@ -148,6 +153,7 @@ impl Element {
             }
             Self::Rate(step) => step.simpler(RATE).into_iter().map(Self::Rate).collect(),
             Self::Delay(step) => step.simpler(DELAY).into_iter().map(Self::Delay).collect(),
+            Self::Loss(step) => step.simpler(LOSS).into_iter().map(Self::Loss).collect(),
         }
     }
 
@@ -159,6 +165,11 @@ impl Element {
     /// The step, if it is one of the delay.
     pub(super) fn as_delay(&self) -> Option<Step> {
         if let Self::Delay(step) = self { Some(*step) } else { None }
+    }
+
+    /// The step, if it is one of losses.
+    pub(super) fn as_loss(&self) -> Option<Step> {
+        if let Self::Loss(step) = self { Some(*step) } else { None }
     }
 
     /// Leaves each burst time for a datagram at the rate that it has on a path of this rate, kb/s.
@@ -175,6 +186,7 @@ impl Element {
             Self::Bursts(_) => "bursts".to_owned(),
             Self::Rate(_) => "rate".to_owned(),
             Self::Delay(_) => "delay".to_owned(),
+            Self::Loss(_) => "loss over time".to_owned(),
         }
     }
 
@@ -253,6 +265,9 @@ impl fmt::Display for Element {
             }
             Self::Rate(step) => write!(f, "{} % of the rate from {} s on", step.to, step.seconds()),
             Self::Delay(step) => write!(f, "{} ms more delay from {} s on", step.to, step.seconds()),
+            Self::Loss(step) => {
+                write!(f, "{} % random loss from {} s on", f64::from(step.to) / 1e3, step.seconds())
+            }
         }
     }
 }

@@ -12,6 +12,8 @@ pub(super) struct Gene {
 
 /// Round-trip times without queues, milliseconds.
 pub(super) const RTT: Gene = Gene::new(10, 200);
+/// Packets of 100 000 that are lost at random.
+pub(super) const LOSS: Gene = Gene::new(10, 5_000);
 
 /// One step of a variation changes a number by up to this factor.
 const FACTOR: f64 = 3.0;

@@ -22,8 +22,8 @@ pub(super) const RATE: Gene = Gene::new(1_000, 50_000);
 pub(super) const MANAGED_RATE: u32 = 5_000;
 /// Buffers, hundredths of the bandwidth-delay product.
 pub(super) const BUFFER: Gene = Gene::new(10, 1_600);
-/// Packets of 100 000 that are lost at random.
-pub(super) const LOSS: Gene = Gene::new(10, 5_000);
+/// Packets that are lost in a row, on the mean, if not each by itself.
+pub(super) const RUN: Gene = Gene::new(2, 50);
 /// Thresholds of step marking, hundredths of the bandwidth-delay product.
 pub(super) const THRESHOLD: Gene = Gene::new(5, 100);
 /// Latest start of a connection under test, tenths of a second.
@@ -39,6 +39,8 @@ pub(super) struct Path {
     pub(super) buffer: u32,
     /// Packets of 100 000 that it loses at random.
     pub(super) loss: u32,
+    /// So many of them in a row, on the mean; 1 if each by itself.
+    pub(super) run: u32,
     /// Management of its queue.
     pub(super) queue: Queue,
     /// The connections under test.
@@ -113,22 +115,26 @@ impl Path {
     /// Goodput of a connection under test to which the path is known beforehand and that takes no more than its equal share, bit/s: the
     /// integral over the measured time of what bursts and random losses leave, divided among all connections that have started.
     pub(super) fn share(&self) -> f64 {
-        let kept = 1.0 - f64::from(self.loss) / 100_000.0;
-        let rates = self.steps(Element::as_rate);
+        let (rates, losses) = (self.steps(Element::as_rate), self.steps(Element::as_loss));
+        let kept = |packets: u32| 1.0 - f64::from(packets) / 100_000.0;
+        let in_a_row = if self.run > 1 { self.loss } else { 0 };
         let at = |ms: u32| {
             let taken: f64 = self.elements.iter().map(|element| element.taken(self.rate, ms)).sum();
             let others: u32 = self.elements.iter().map(|element| element.connections(ms)).sum();
-            (self.rate_after(&rates, ms) - taken).max(0.0) / f64::from(others + self.tested.len() as u32)
+            let left = (self.rate_after(&rates, ms) - taken).max(0.0) * kept(in_a_row);
+            let alone = value_at(&losses, ms).unwrap_or(self.loss - in_a_row);
+            left * kept(alone) / f64::from(others + self.tested.len() as u32)
         };
         let integral: f64 = (MEASURED_FROM..LENGTH).map(at).sum();
-        integral / f64::from(LENGTH - MEASURED_FROM) * 1e3 * kept * PAYLOAD
+        integral / f64::from(LENGTH - MEASURED_FROM) * 1e3 * PAYLOAD
     }
 
     /// Kinds of parts that it has, whatever their numbers: two paths of one kind are one weakness.
     pub(super) fn kind(&self) -> Vec<String> {
         let mut kinds: Vec<_> = self.elements.iter().map(Element::kind).collect();
         kinds.push(self.queue.name().to_owned());
-        kinds.extend((self.loss > 0).then(|| "loss".to_owned()));
+        let losses = if self.run > 1 { "losses in a row" } else { "loss" };
+        kinds.extend((self.loss > 0).then(|| losses.to_owned()));
         kinds.sort();
         kinds.dedup();
         kinds
@@ -176,6 +182,9 @@ impl fmt::Display for Path {
         if self.loss > 0 {
             write!(f, ", {} % random loss", f64::from(self.loss) / 1e3)?;
         }
+        if self.run > 1 {
+            write!(f, " ({} in a row)", self.run)?;
+        }
         self.elements.iter().try_for_each(|element| write!(f, ", {element}"))
     }
 }
@@ -188,14 +197,17 @@ pub(super) mod tests {
     /// 10 Mb/s, 40 ms, 1 BDP, nobody else.
     pub(in super::super) fn plain() -> Path {
         let tested = vec![Flow { rtt: 40, start: 0 }];
-        Path { rate: 10_000, buffer: 100, loss: 0, queue: Queue::DropTail, tested, elements: Vec::new() }
+        let elements = Vec::new();
+        Path { rate: 10_000, buffer: 100, loss: 0, run: 1, queue: Queue::DropTail, tested, elements }
     }
 
     #[test]
     fn alone_the_share_is_the_payload_of_the_link() {
         let path = plain();
         assert!((path.share() - 1e7 * PAYLOAD).abs() < 1.0);
-        assert!((Path { loss: 2_000, ..path }.share() - 0.98e7 * PAYLOAD).abs() < 1.0);
+        for run in [1, 10] {
+            assert!((Path { loss: 2_000, run, ..path.clone() }.share() - 0.98e7 * PAYLOAD).abs() < 1.0);
+        }
     }
 
     #[test]
@@ -223,12 +235,25 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn losses_that_change_are_in_place_of_single_ones_and_beside_those_in_a_row() {
+        let elements = vec![Element::Loss(Step { at: 65, to: 4_000 })];
+        let share =
+            |run| Path { loss: 2_000, run, elements: elements.clone(), ..plain() }.share() / (1e7 * PAYLOAD);
+        assert!((share(1) - f64::midpoint(0.98, 0.96)).abs() < 1e-7, "{}", share(1));
+        assert!((share(5) - 0.98 * f64::midpoint(1.0, 0.96)).abs() < 1e-7, "{}", share(5));
+    }
+
+    #[test]
     fn a_path_is_described_in_one_line() {
         let rivals = Rivals { control: "cubic".into(), flows: 2, rtt: 80, start: 10 };
         let elements = vec![Element::Rivals(rivals)];
         let path = Path { loss: 1_500, elements, ..plain() };
         let expected = "10 Mb/s, 40 ms, buffer 50.0 kB (1 BDP), drop tail, 1.5 % random loss, \
                         2 × cubic (80 ms, from 1 s on)";
+        assert_eq!(path.to_string(), expected);
+        let path = Path { run: 8, elements: vec![Element::Loss(Step { at: 12, to: 300 })], ..path };
+        let expected = "10 Mb/s, 40 ms, buffer 50.0 kB (1 BDP), drop tail, 1.5 % random loss (8 in a row), \
+                        0.3 % random loss from 1.2 s on";
         assert_eq!(path.to_string(), expected);
     }
 }

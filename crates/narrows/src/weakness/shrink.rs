@@ -58,7 +58,8 @@ fn simpler(path: &Path, space: &Space) -> Vec<Path> {
         add(&|path| _ = path.elements.remove(number));
     }
     add(&|path| path.queue = space.simplest_queue(path.queue));
-    add(&|path| path.loss = 0);
+    add(&|path| (path.loss, path.run) = (0, 1));
+    add(&|path| path.run = 1);
     if path.tested.len() > space.fewest_flows() {
         for number in (0..path.tested.len()).rev() {
             add(&|path| _ = path.tested.remove(number));
@@ -77,6 +78,7 @@ fn simpler(path: &Path, space: &Space) -> Vec<Path> {
     add(&|path| path.buffer = rounded(path.buffer, 1));
     add(&|path| path.rate = rounded(path.rate, 1));
     add(&|path| path.loss = rounded(path.loss, 1));
+    add(&|path| path.run = rounded(path.run, 1));
     add(&|path| {
         for Flow { rtt, start } in &mut path.tested {
             *rtt = rounded(*rtt, 1);
@@ -109,6 +111,7 @@ mod tests {
             rate: 13_000,
             buffer: 170,
             loss: 3_300,
+            run: 1,
             queue: Queue::Codel,
             tested,
             elements: vec![bursts, rivals],

@@ -6,8 +6,8 @@ use narrows_proto::cc::parts::SplitMix;
 
 use super::control::Control;
 use super::element::Element;
-use super::gene::{Gene, RTT};
-use super::path::{BUFFER, Flow, LATEST, LOSS, MANAGED_RATE, Path, Queue, RATE, THRESHOLD};
+use super::gene::{Gene, LOSS, RTT};
+use super::path::{BUFFER, Flow, LATEST, MANAGED_RATE, Path, Queue, RATE, RUN, THRESHOLD};
 
 /// Most elements of a path.
 const ELEMENTS: usize = 3;
@@ -42,10 +42,10 @@ impl Space {
         let [rate, buffer] = [self.rate, BUFFER].map(|gene| gene.draw(random));
         let tested = (0..flows).map(|_| self.flow(random)).collect();
         let elements = random.below(ELEMENTS as u64) as usize;
-        let loss = if random.coin() { LOSS.draw(random) } else { 0 };
+        let (loss, run) = if random.coin() { Self::loss(random) } else { (0, 1) };
         let queue = self.queue(random);
         let elements = (0..elements).map(|_| Element::draw(&self.rivals, random)).collect();
-        self.kept(Path { rate, buffer, loss, queue, tested, elements })
+        self.kept(Path { rate, buffer, loss, run, queue, tested, elements })
     }
 
     /// One near it: one or two of its parts are other ones.
@@ -67,7 +67,7 @@ impl Space {
             path.buffer = other.buffer;
         }
         if random.coin() {
-            path.loss = other.loss;
+            (path.loss, path.run) = (other.loss, other.run);
         }
         if random.coin() {
             path.queue = other.queue;
@@ -95,8 +95,13 @@ impl Space {
         match random.below(8) {
             0 => path.rate = self.rate.vary(path.rate, random),
             1 => path.buffer = BUFFER.vary(path.buffer, random),
-            2 if path.loss == 0 => path.loss = LOSS.draw(random),
-            2 => path.loss = if random.below(4) == 0 { 0 } else { LOSS.vary(path.loss, random) },
+            2 if path.loss == 0 => (path.loss, path.run) = Self::loss(random),
+            2 => match random.below(4) {
+                0 => (path.loss, path.run) = (0, 1),
+                1 => path.run = if path.run > 1 { 1 } else { RUN.draw(random) },
+                2 if path.run > 1 => path.run = RUN.vary(path.run, random),
+                _ => path.loss = LOSS.vary(path.loss, random),
+            },
             3 => path.queue = self.queue(random),
             4 => self.change_flows(&mut path.tested, random),
             5 if elements > 0 => _ = path.elements.remove(random.below(elements) as usize),
@@ -118,6 +123,11 @@ impl Space {
     fn flow(&self, random: &mut SplitMix) -> Flow {
         let start = if random.coin() { 0 } else { start(random) };
         Flow { rtt: self.rtt.draw(random), start }
+    }
+
+    /// Losses, and how many of them come in a row.
+    fn loss(random: &mut SplitMix) -> (u32, u32) {
+        (LOSS.draw(random), if random.coin() { 1 } else { RUN.draw(random) })
     }
 
     fn queue(&self, random: &mut SplitMix) -> Queue {

@@ -35,8 +35,8 @@ pub(super) fn scenario(
     let (mut hosts, mut links, mut traffic) = (Vec::new(), Vec::new(), String::new());
     let rate = path.rate;
     let loss = match path.loss {
-        0 => String::new(),
-        loss => format!(", error_rate = {}", f64::from(loss) / 1e5),
+        1.. if path.run == 1 => format!(", error_rate = {}", of_packets(path.loss)),
+        _ => String::new(),
     };
     links.push(format!(
         "{{ between = [\"{SWITCH}\", \"{RECEIVER}\"], rate = \"{rate} kb/s\", reverse_rate = \"{ACCESS}\", delay = \"{DELAY_MS} ms\"{loss} }}"
@@ -75,7 +75,7 @@ pub(super) fn scenario(
                 );
                 group(&mut traffic, &name, &pattern, None, bursts.start);
             }
-            Element::Rate(_) | Element::Delay(_) => {}
+            Element::Rate(_) | Element::Delay(_) | Element::Loss(_) => {}
         }
     }
     let links: String = links.iter().map(|link| format!("    {link},\n")).collect();
@@ -96,19 +96,41 @@ pub(super) fn scenario(
     )
 }
 
-/// Steps of the rate and the delay.
+/// A probability in hundred thousandths.
+fn of_packets(packets: u32) -> f64 {
+    f64::from(packets) / 1e5
+}
+
+/// Steps of the rate, the delay and losses, and losses in a row.
 fn changes(path: &Path) -> String {
     let list = |key: &str, steps: Vec<Step>, value: &dyn Fn(u32) -> String| {
         let steps: Vec<_> =
-            steps.iter().map(|step| format!("[\"{} ms\", \"{}\"]", step.at * 100, value(step.to))).collect();
+            steps.iter().map(|step| format!("[\"{} ms\", {}]", step.at * 100, value(step.to))).collect();
         let steps = steps.join(", ");
-        (!steps.is_empty()).then(|| format!("{key} = {{ steps = {{ at = [{steps}] }} }}\n"))
+        (!steps.is_empty()).then(|| format!("{key} = {{ at = [{steps}] }}"))
     };
-    let rate = |percent: u32| format!("{} kb/s", u64::from(path.rate) * u64::from(percent) / 100);
-    let rate = list("rate", path.steps(Element::as_rate), &rate);
-    let delay =
-        list("delay", path.steps(Element::as_delay), &|more| format!("{} ms", DELAY_MS + f64::from(more)));
-    let keys = rate.unwrap_or_default() + &delay.unwrap_or_default();
+    let rate = |percent: u32| format!("\"{} kb/s\"", u64::from(path.rate) * u64::from(percent) / 100);
+    let delay = |more: u32| format!("\"{} ms\"", DELAY_MS + f64::from(more));
+    // A mean run of 1/r packets, and p/(p + r) of all packets lost.
+    let (lost, recovery) = (of_packets(path.loss), 1.0 / f64::from(path.run));
+    let in_a_row = (path.run > 1).then(|| {
+        let p = recovery * lost / (1.0 - lost);
+        format!("gilbert_elliott = {{ p = {p}, r = {recovery} }}")
+    });
+    let losses =
+        [list("steps", path.steps(Element::as_loss), &|packets| of_packets(packets).to_string()), in_a_row];
+    let parts = [
+        ("rate", vec![list("steps", path.steps(Element::as_rate), &rate)]),
+        ("delay", vec![list("steps", path.steps(Element::as_delay), &delay)]),
+        ("loss", losses.to_vec()),
+    ];
+    let mut keys = String::new();
+    for (key, values) in parts {
+        let values: Vec<_> = values.into_iter().flatten().collect();
+        if !values.is_empty() {
+            let _ = writeln!(keys, "{key} = {{ {} }}", values.join(", "));
+        }
+    }
     if keys.is_empty() {
         return keys;
     }
