@@ -90,7 +90,7 @@ class Cluster(_Place):
 
     def broken(self, error: BaseException) -> str | None:
         if self._client.status != "running" or isinstance(error, CancelledError | CommClosedError):
-            return f"the scheduler is gone or has cancelled the cells ({error})"
+            return f"the scheduler is gone or has canceled the cells ({error})"
         return None
 
     def cancel(self, futures: Sequence[Any]) -> None:

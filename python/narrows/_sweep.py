@@ -411,7 +411,7 @@ class _Pool(_Place):
         if isinstance(error, BrokenExecutor):
             return f"the executor is broken: {error}"
         if isinstance(error, CancelledError):
-            return "cells were cancelled"
+            return "cells were canceled"
         return None
 
 

@@ -347,12 +347,12 @@ nrw_status nrw_send(uint64_t network,
 nrw_status nrw_schedule(uint64_t network, uint64_t delay_ps, uint64_t tag, uint64_t *timer);
 
 /*
- Takes a timer back. `cancelled`, if it is not null, gets 1, or 0 if it was due already or has been taken back.
+ Takes a timer back. `canceled`, if it is not null, gets 1, or 0 if it was due already or has been taken back.
 
  # Safety
- `cancelled` is null or points to room for a number.
+ `canceled` is null or points to room for a number.
  */
-nrw_status nrw_cancel(uint64_t network, uint64_t timer, uint32_t *cancelled);
+nrw_status nrw_cancel(uint64_t network, uint64_t timer, uint32_t *canceled);
 
 /*
  A message, as far as it has come.

@@ -104,17 +104,17 @@ pub unsafe extern "C" fn nrw_schedule(network: u64, delay_ps: u64, tag: u64, tim
     })
 }
 
-/// Takes a timer back. `cancelled`, if it is not null, gets 1, or 0 if it was due already or has been taken back.
+/// Takes a timer back. `canceled`, if it is not null, gets 1, or 0 if it was due already or has been taken back.
 ///
 /// # Safety
-/// `cancelled` is null or points to room for a number.
+/// `canceled` is null or points to room for a number.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn nrw_cancel(network: u64, timer: u64, cancelled: *mut u32) -> nrw_status {
+pub unsafe extern "C" fn nrw_cancel(network: u64, timer: u64, canceled: *mut u32) -> nrw_status {
     with(network, |open| {
         let number = open.timer_number(timer)?;
         let done = open.run.goes()?.cancel(TimerId(number))?;
         // SAFETY: as the caller promises.
-        if cancelled.is_null() { Ok(()) } else { unsafe { put(cancelled, done.into(), "cancelled") } }
+        if canceled.is_null() { Ok(()) } else { unsafe { put(canceled, done.into(), "canceled") } }
     })
 }
 

@@ -65,7 +65,7 @@ static void documents(void) {
 
 static void handles(void) {
     uint64_t a = opened(), b = opened(), message, timer, now;
-    uint32_t cancelled;
+    uint32_t canceled;
     nrw_message_info info;
     EXPECT(nrw_send(a, 0, 1, 1000, 0, 5, 0, &message), NRW_OK);
     EXPECT(nrw_schedule(a, 5000, 6, &timer), NRW_OK);
@@ -75,12 +75,12 @@ static void handles(void) {
     EXPECT(nrw_message(a, message, NULL), NRW_BAD_ARGUMENT);
     EXPECT(nrw_message(a, message, &info), NRW_OK);
     TRUE(info.bytes == 1000 && info.tag == 5 && info.delivered_ps == NRW_NEVER);
-    EXPECT(nrw_cancel(b, timer, &cancelled), NRW_BAD_HANDLE);
-    EXPECT(nrw_cancel(a, message, &cancelled), NRW_BAD_HANDLE);
-    EXPECT(nrw_cancel(a, timer, &cancelled), NRW_OK);
-    TRUE(cancelled == 1);
-    EXPECT(nrw_cancel(a, timer, &cancelled), NRW_OK);
-    TRUE(cancelled == 0);
+    EXPECT(nrw_cancel(b, timer, &canceled), NRW_BAD_HANDLE);
+    EXPECT(nrw_cancel(a, message, &canceled), NRW_BAD_HANDLE);
+    EXPECT(nrw_cancel(a, timer, &canceled), NRW_OK);
+    TRUE(canceled == 1);
+    EXPECT(nrw_cancel(a, timer, &canceled), NRW_OK);
+    TRUE(canceled == 0);
     EXPECT(nrw_close(a), NRW_OK);
     EXPECT(nrw_close(a), NRW_BAD_HANDLE);
     EXPECT(nrw_now(a, &now), NRW_BAD_HANDLE);

@@ -1,4 +1,4 @@
-//! Work of congestion controls for an acknowledgement, on one connection over a bottleneck.
+//! Work of congestion controls for an acknowledgment, on one connection over a bottleneck.
 //!
 //! ```text
 //! cargo bench -p narrows-proto --bench controls -- --list    their names
@@ -6,7 +6,7 @@
 //! ```
 //! `cargo xtask instructions` runs each under callgrind and counts what is executed inside the functions `counted_…`. The
 //! path and the sender around the control are as simple as they can be without reporting anything untrue to the control: every
-//! segment is acknowledged on its own, and what did not fit the queue is noticed when its acknowledgement is missing.
+//! segment is acknowledged on its own, and what did not fit the queue is noticed when its acknowledgment is missing.
 
 use std::collections::VecDeque;
 use std::process::ExitCode;
@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use narrows_proto::cc::{Ack, Cc, Config, Congestion, Controller, DeliverySample, Ecn, Limit, Path, PeerEcn};
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 
-const ACKNOWLEDGEMENTS: u64 = 50_000;
+const ACKNOWLEDGMENTS: u64 = 50_000;
 
 const MSS: Bytes = Bytes::new(1460);
 const PACKET: Bytes = Bytes::new(1538);
@@ -140,7 +140,7 @@ impl Connection {
     }
 
     fn run(mut self) -> String {
-        while self.delivered < MSS * ACKNOWLEDGEMENTS {
+        while self.delivered < MSS * ACKNOWLEDGMENTS {
             let answered_at = self.flight.front().map_or(Time::NEVER, |sent| sent.answered_at);
             let fits = self.flight.is_empty() || self.inflight() + MSS <= self.limit.cwnd;
             self.limited[0] |= !fits;
@@ -157,9 +157,9 @@ impl Connection {
         let carried = BOTTLENECK.as_f64() * self.now.saturating_since(Time::ZERO).as_secs_f64() / 8.0;
         let used = (self.delivered.as_f64() / MSS.as_f64()) * PACKET.as_f64() / carried;
         let (name, lost) = (self.name, self.lost.as_f64() / self.sent.as_f64());
-        assert!(used > 0.5, "{name} used {used:.3} of the path: in use it receives other acknowledgements");
+        assert!(used > 0.5, "{name} used {used:.3} of the path: in use it receives other acknowledgments");
         format!(
-            r#"{{"name":"{name}","acknowledgements":{ACKNOWLEDGEMENTS},"used":{used:.3},"lost":{lost:.5}}}"#
+            r#"{{"name":"{name}","acknowledgments":{ACKNOWLEDGMENTS},"used":{used:.3},"lost":{lost:.5}}}"#
         )
     }
 

@@ -8,7 +8,7 @@
 //!
 //! 1. The link is free: [`Sender::poll_transmit`](stream::Sender::poll_transmit) compares what is in flight with the
 //!    [`cc::Limit`], notes the segment on its scoreboard and returns it.
-//! 2. It arrives: [`Receiver::on_segment`](stream::Receiver::on_segment) moves its edge and returns an acknowledgement,
+//! 2. It arrives: [`Receiver::on_segment`](stream::Receiver::on_segment) moves its edge and returns an acknowledgment,
 //!    now or when the delay is over.
 //! 3. That arrives: [`Sender::on_ack`](stream::Sender::on_ack) takes delivered segments off the scoreboard, measures
 //!    round trip and delivery rate, looks for losses, and gives the controller one digested [`cc::Ack`].
@@ -19,7 +19,7 @@
 //! use narrows_proto::stream::{Endpoint, Params, Poll, Receiver, Sender};
 //! use narrows_proto::units::{BitRate, Bytes, Time};
 //!
-//! // How many segments leave before the first acknowledgement?
+//! // How many segments leave before the first acknowledgment?
 //! let params = Params { handshake: false, ..Params::default() };
 //! let cc = Config::Reno(Default::default());
 //! let host = Endpoint { link: BitRate::from_gbps(10), seed: 1 };

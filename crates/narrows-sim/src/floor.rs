@@ -30,11 +30,11 @@ pub struct FixedWindows {
     pub to: Vec<HostId>,
     /// Data packets each host sends.
     pub packets: u64,
-    /// Data packets a host may have sent without an acknowledgement.
+    /// Data packets a host may have sent without an acknowledgment.
     pub window: u64,
     /// Bytes of a data packet.
     pub data_size: u16,
-    /// Bytes of an acknowledgement.
+    /// Bytes of an acknowledgment.
     pub ack_size: u16,
 }
 
@@ -73,7 +73,7 @@ struct Host {
     /// Packets received.
     received: u64,
     done: Time,
-    /// Fields of a packet of its flow, and of an acknowledgement of the flow it receives.
+    /// Fields of a packet of its flow, and of an acknowledgment of the flow it receives.
     data: Fields,
     ack: Fields,
 }
@@ -84,7 +84,7 @@ struct Switch {
     first_wire: u32,
     wires: u32,
     ports: Vec<Port>,
-    /// By flow, data and acknowledgements apart: the port it leaves from.
+    /// By flow, data and acknowledgments apart: the port it leaves from.
     routes: Box<[u8]>,
 }
 
@@ -101,7 +101,7 @@ struct Fabric {
     wires: Wires,
     calendar: Calendar,
     delay: Span,
-    /// Times for which data and acknowledgements occupy a link.
+    /// Times for which data and acknowledgments occupy a link.
     times: [Span; 2],
     hops: u64,
     /// Scratch: the packets that arrive at one switch in one window, and for each of its ports when which of them arrives:
@@ -452,7 +452,7 @@ mod tests {
         let outcome = Floor::new(&topology, &flows(vec![1, 2, 0], 10_000, 200), 1).run();
         let sending = Time::ZERO + Span::from_ns(120) * 10_000 + Span::from_ps(5_120) * 5_000;
         let late = outcome.ended.saturating_since(sending);
-        // Acknowledgements wait behind the first window of data, 24 us, a few times over.
+        // Acknowledgments wait behind the first window of data, 24 us, a few times over.
         assert!(outcome.ended > sending && late < Span::from_us(100), "{late} longer than sending takes");
     }
 }

@@ -244,8 +244,8 @@ fn time_to_cross(packets: u64, size: u16, links: &[Link], around: &[(Span, Span)
 }
 
 /// The shortest time in which `size` bytes can be handed over and arrive on the empty network: no window, no
-/// acknowledgement to wait for but the handshake's, headers included. Exact on one path, over several a bound that nothing
-/// beats (see the top of this file); over links that change, from `start` on. `back` is the path of acknowledgements. If connections are kept there is one already.
+/// acknowledgment to wait for but the handshake's, headers included. Exact on one path, over several a bound that nothing
+/// beats (see the top of this file); over links that change, from `start` on. `back` is the path of acknowledgments. If connections are kept there is one already.
 pub fn ideal_fct(
     transport: &Transport,
     forth: &IdealPath,

@@ -11,7 +11,7 @@
 //!    sorts them by time, and passes each through its stages: route, marking, admission to the packet memory, queue.
 //!    A plain port knows the departure at once and appends the packet to the next link; a scheduled port keeps it until
 //!    its turn comes.
-//! 3. The last link leads to a host. The flow's receiver returns an acknowledgement, which travels the same way back
+//! 3. The last link leads to a host. The flow's receiver returns an acknowledgment, which travels the same way back
 //!    and opens the sender's window: 1. begins again.
 //!
 //! ```

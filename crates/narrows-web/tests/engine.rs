@@ -129,7 +129,7 @@ fn slices_of_a_thousand_busy_hosts_do_as_much_as_was_asked_for() {
 }
 
 #[test]
-fn a_run_that_was_cancelled_says_that_it_is_not_complete() {
+fn a_run_that_was_canceled_says_that_it_is_not_complete() {
     let mut engine = Engine::default();
     let started = value(&mut engine, "start", json!({ "text": dumbbell(), "live": false }));
     let handle = json!({ "handle": started["handle"] });

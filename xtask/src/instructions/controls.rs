@@ -54,7 +54,7 @@ fn count_all(shell: &Shell) -> Result<Counts> {
         eprintln!("counting the instructions of {name}");
         let (profile, printed) = callgrind(shell, &program, &[name], COUNTED, &[])?;
         let printed: Value = serde_json::from_str(&printed)?;
-        let acknowledgments = printed["acknowledgements"].as_u64().context("no acknowledgments")?;
+        let acknowledgments = printed["acknowledgments"].as_u64().context("no acknowledgments")?;
         let instructions = total(&profile).context("a profile without a total")?;
         ensure!(instructions > 0, "callgrind saw no call of {COUNTED}");
         Ok(((*name).to_owned(), instructions as f64 / acknowledgments as f64))

@@ -32,7 +32,7 @@ pub(super) trait Bounded: Core {
     fn of_cut(&self, params: &Self::Params, alpha: f64) -> f64;
     /// The error of the window after growth beyond slow start, from that before.
     fn grown(&self, params: &Self::Params, acked: u32, e: &Errors) -> f64;
-    /// This acknowledgement adds a segment or not, and the error decides.
+    /// This acknowledgment adds a segment or not, and the error decides.
     fn is_tie(&self, _acked: u32, _e: &Errors) -> bool {
         false
     }

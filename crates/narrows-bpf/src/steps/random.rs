@@ -42,7 +42,7 @@ struct Events {
     rng: Rng,
     now_us: u64,
     rtt_us: u32,
-    /// Of 256 acknowledgements.
+    /// Of 256 acknowledgments.
     marked: u8,
 }
 

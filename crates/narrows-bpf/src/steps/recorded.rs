@@ -1,4 +1,4 @@
-//! Acknowledgements of simulated runs: connections of the controls of `narrows-proto`, with those of the kernel as their shadow.
+//! Acknowledgments of simulated runs: connections of the controls of `narrows-proto`, with those of the kernel as their shadow.
 
 use std::path::Path as FilePath;
 use std::sync::Arc;
@@ -202,7 +202,7 @@ const MARKING: &str = r#"marking = { step = { k = "30 kB" } }"#;
 const GEMINI: &str = r#"capacity = "100 Mb/s", marking_threshold = "30 kB""#;
 
 #[test]
-fn gemini_has_its_shadow_on_acknowledgements_of_simulated_runs() {
+fn gemini_has_its_shadow_on_acknowledgments_of_simulated_runs() {
     simulate::<gemini::Gemini>("500 kB", MARKING, GEMINI);
     // No marks: delay alone, and then losses.
     simulate::<gemini::Gemini>("500 kB", "", GEMINI);
@@ -210,7 +210,7 @@ fn gemini_has_its_shadow_on_acknowledgements_of_simulated_runs() {
 }
 
 #[test]
-fn dctcp_has_its_shadow_on_acknowledgements_of_simulated_runs() {
+fn dctcp_has_its_shadow_on_acknowledgments_of_simulated_runs() {
     simulate::<dctcp::Dctcp>("500 kB", MARKING, "");
     simulate::<dctcp::Dctcp>("20 kB", "", "");
 }

@@ -29,7 +29,7 @@ pub(super) fn path() -> Path {
     }
 }
 
-/// An unremarkable acknowledgement of `acked` bytes: unmarked, limited by the window, in the middle of a round.
+/// An unremarkable acknowledgment of `acked` bytes: unmarked, limited by the window, in the middle of a round.
 pub(super) fn ack(acked: Bytes) -> Ack {
     Ack {
         now: Time::ZERO,
@@ -277,7 +277,7 @@ proptest! {
     }
 
     #[test]
-    fn an_unmarked_acknowledgement_never_lowers_a_window(events in any_events()) {
+    fn an_unmarked_acknowledgment_never_lowers_a_window(events in any_events()) {
         for config in Config::all().into_iter().filter(|config| !config.reads_delay()) {
             let name = config.name();
             replay(&mut config.build(&path()), &events, |event, before, after| {

@@ -16,8 +16,8 @@
 //! Slow start is `HyStart++` (RFC 9406), as RFC 9438 §4.10 recommends, or HyStart as Linux has it (`linux_hystart`).
 //!
 //! Differs from RFC 9438 §4.6: after a mark, too, cwnd is at least 2 segments.
-//! Differs from RFC 9438 §4.4: the window grows by each segment acknowledged and not by each acknowledgement, as in Linux, so
-//! that delayed acknowledgements do not halve the growth; and W_est never lowers it (§4.3).
+//! Differs from RFC 9438 §4.4: the window grows by each segment acknowledged and not by each acknowledgment, as in Linux, so
+//! that delayed acknowledgments do not halve the growth; and W_est never lowers it (§4.3).
 
 use super::inside::SSTHRESH;
 use super::parts::{HyStart, HyStartParams, LinuxHyStart, LinuxHyStartParams, MIN_THRESHOLD};
@@ -49,7 +49,7 @@ pub struct Params {
     /// Leave slow start as Linux does, by the length of the train of acknowledgments and by the delay (`tcp_cubic.c`), in place of
     /// RFC 9406. Not used if `hystart` is `false`.
     pub linux_hystart: Option<LinuxHyStartParams>,
-    /// L: segments one acknowledgement may add in slow start; 8 (RFC 9406 §4.3).
+    /// L: segments one acknowledgment may add in slow start; 8 (RFC 9406 §4.3).
     pub slow_start_limit: u64,
 }
 
@@ -303,7 +303,7 @@ impl Controller for Cubic {
                 }
                 self.state.w_max = None;
                 self.state.cwnd = 1.0;
-                // RFC 3465 §2.3: one acknowledgement may now cover much that was sent before the timeout.
+                // RFC 3465 §2.3: one acknowledgment may now cover much that was sent before the timeout.
                 self.slow_start_limit = self.slow_start_limit.min(self.limit_after_timeout);
             }
             Congestion::Spurious => {

@@ -13,7 +13,7 @@
 //! Differs from RFC 8257 §3.3: the window is cut at the first mark instead of at the end of a round, as in Linux, and
 //! selectively acknowledged bytes count in M as well.
 //!
-//! The receiver reports marks byte by byte ([`Ecn::Accurate`]), with the delayed-acknowledgement state machine of §3.2.
+//! The receiver reports marks byte by byte ([`Ecn::Accurate`]), with the delayed-acknowledgment state machine of §3.2.
 
 use super::inside::SSTHRESH;
 use super::parts::{MarkedFraction, RenoWindow, Rest};

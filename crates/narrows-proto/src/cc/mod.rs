@@ -53,7 +53,7 @@ pub use registry::{Cc, Config, DatagramCc};
 ///
 /// Three methods are every algorithm's, four are for those that need them.
 pub trait Controller {
-    /// An acknowledgement arrived.
+    /// An acknowledgment arrived.
     fn on_ack(&mut self, ack: &Ack);
 
     /// The network was congested. Called at most once per round for losses and for marks.
@@ -101,7 +101,7 @@ pub const MOST_INSIDE: usize = 16;
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Signal<'a> {
-    /// The handshake took so long; before any acknowledgement of data, and not if it was repeated or there is none.
+    /// The handshake took so long; before any acknowledgment of data, and not if it was repeated or there is none.
     Handshake {
         /// Its round-trip time.
         rtt: Span,
@@ -120,10 +120,10 @@ pub enum Signal<'a> {
     Timer,
     /// A congestion notification packet arrived. Only with [`Ecn::Cnp`].
     Cnp,
-    /// Telemetry that switches wrote into the packet that the next acknowledgement answers. Only with
+    /// Telemetry that switches wrote into the packet that the next acknowledgment answers. Only with
     /// [`TELEMETRY`](Algorithm::TELEMETRY).
     Telemetry(&'a Telemetry),
-    /// A segment was given up as lost; before [`on_congestion`](Controller::on_congestion) and the acknowledgement that proves it. Not
+    /// A segment was given up as lost; before [`on_congestion`](Controller::on_congestion) and the acknowledgment that proves it. Not
     /// over [RDMA](crate::rdma).
     Lost(LostSegment),
     /// The switch of its rack or its destination reported. Only with [`NEEDS_RACK`](Algorithm::NEEDS_RACK).
@@ -148,7 +148,7 @@ pub trait Algorithm: Controller + Sized {
     const SOURCE: &'static str;
     /// It reads delays or rates: its window may fall without a loss or a mark.
     const READS_DELAY: bool = false;
-    /// The receiver must acknowledge every segment at once: it takes each wait of an acknowledgement for delay of the network.
+    /// The receiver must acknowledge every segment at once: it takes each wait of an acknowledgment for delay of the network.
     const WANTS_EVERY_ACK: bool = false;
     /// It needs [signals](Signal) that only the [RDMA](crate::rdma) transport sends.
     const NEEDS_RDMA: bool = false;
@@ -203,7 +203,7 @@ pub trait Algorithm: Controller + Sized {
 pub struct Path {
     /// Payload of a full segment.
     pub mss: Bytes,
-    /// Window before the first acknowledgement.
+    /// Window before the first acknowledgment.
     pub initial_window: Bytes,
     /// A full segment on the wire, headers and framing included.
     pub packet: Bytes,
@@ -299,7 +299,7 @@ impl Ecn {
     }
 }
 
-/// One acknowledgement, digested.
+/// One acknowledgment, digested.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack {
     /// When it arrived.
@@ -315,7 +315,7 @@ pub struct Ack {
     pub acked: Bytes,
     /// The part of `acked` that was reported as marked.
     pub marked: Bytes,
-    /// Payload still on its way after this acknowledgement.
+    /// Payload still on its way after this acknowledgment.
     pub inflight: Bytes,
     /// Payload that was on its way before it.
     pub inflight_before: Bytes,
@@ -327,12 +327,12 @@ pub struct Ack {
     pub lost: Bytes,
     /// Latest sample of the delivery rate.
     pub delivery: DeliverySample,
-    /// This is the first acknowledgement of data sent after the previous one with `round_start`.
+    /// This is the first acknowledgment of data sent after the previous one with `round_start`.
     pub round_start: bool,
     /// The window stopped the sender at least once in this round or the one before. If not, the window did not
     /// matter and must not grow.
     pub cwnd_limited: bool,
-    /// The window must not grow: a lost segment is being repaired, or this acknowledgement echoes a mark as RFC 3168 has
+    /// The window must not grow: a lost segment is being repaired, or this acknowledgment echoes a mark as RFC 3168 has
     /// it (§6.1.2).
     pub in_recovery: bool,
 }
@@ -343,7 +343,7 @@ pub struct DeliverySample {
     /// Payload delivered while the segment was on its way.
     pub delivered: Bytes,
     /// The longer of the times it took to send and to acknowledge it; zero if there is no sample, or one that is shorter
-    /// than any round trip and so the work of reordered acknowledgements.
+    /// than any round trip and so the work of reordered acknowledgments.
     pub interval: Span,
     /// The sender had nothing more to send at some time of the flight, so the path may be faster than this.
     pub app_limited: bool,

@@ -9,7 +9,7 @@
 //! After an idle time     ssthresh = max(ssthresh, 3/4·cwnd), cwnd = min(RW, cwnd)   RFC 2861, RFC 5681 §4.1
 //! ```
 //!
-//! Differs from RFC 5681 §3.2 and RFC 6582: the window is not inflated by duplicate acknowledgements nor deflated by
+//! Differs from RFC 5681 §3.2 and RFC 6582: the window is not inflated by duplicate acknowledgments nor deflated by
 //! partial ones; the transport counts what is in flight from its scoreboard (RFC 6675) and repairs all holes of a
 //! window in one recovery, which is what those steps of NewReno approximate.
 
@@ -27,7 +27,7 @@ use crate::units::{Bytes, Span, Time};
 pub struct Params {
     /// Ask switches to mark instead of dropping.
     pub ecn: bool,
-    /// L: segments one acknowledgement may add in slow start. RFC 5681 says 1; with 2 delayed acknowledgements do not
+    /// L: segments one acknowledgment may add in slow start. RFC 5681 says 1; with 2 delayed acknowledgments do not
     /// slow the start down (RFC 3465 §2.3, which allows no more than 2). After a timeout it is 1.
     pub slow_start_limit: u64,
 }

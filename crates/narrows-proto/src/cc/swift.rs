@@ -1,6 +1,6 @@
 //! Swift: hold the delay of the fabric at a target, with windows down to a thousandth of a segment.
 //!
-//! For every acknowledgement; windows in segments, delay its round-trip time.
+//! For every acknowledgment; windows in segments, delay its round-trip time.
 //! ```text
 //! target = base + hops·h + fs                                            Swift §3.2, §3.5
 //!     fs = clamp(a/√cwnd − b, 0, range)
@@ -16,14 +16,14 @@
 //! There is no slow start. The target must exceed the round-trip time of the empty path, serialization included: Swift is
 //! meant for one data center, and the defaults are for its microseconds.
 //!
-//! The receiver must acknowledge every segment at once (`ack_every = 1`; §3.6): an acknowledgement that waits counts as
+//! The receiver must acknowledge every segment at once (`ack_every = 1`; §3.6): an acknowledgment that waits counts as
 //! delay, and with windows of one segment all of them wait.
 //!
 //! Differs from Swift §3.1, §3.3: hosts of this simulator have no delay of their own, so only the fabric window exists; the
 //! endpoint window is left out.
 //! Differs from Swift §3.5: the number of hops is a setting, because a control does not know its path.
 //! Differs from Swift Algorithm 1: only a real decrease starts the round trip in which no other may follow. As printed
-//! (cwnd ≤ previous cwnd), every acknowledgement that changes nothing would start it again. There is no largest window
+//! (cwnd ≤ previous cwnd), every acknowledgment that changes nothing would start it again. There is no largest window
 //! either; delay bounds it.
 
 use super::parts::WindowPacing;
@@ -114,7 +114,7 @@ pub struct Swift {
     cwnd: f64,
     srtt: Span,
     last_decrease: Option<Time>,
-    /// Timeouts since the last acknowledgement.
+    /// Timeouts since the last acknowledgment.
     timeouts: u64,
 }
 
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn below_the_target_a_window_of_acknowledgements_adds_ai() {
+    fn below_the_target_a_window_of_acknowledgments_adds_ai() {
         let mut swift = swift(10.0);
         swift.on_ack(&Ack { acked: MSS * 10, ..seen(at(0), Span::from_us(30)) });
         assert_eq!(swift.cwnd, 11.0);

@@ -1,7 +1,7 @@
 //! theta-PowerTCP: PowerTCP without telemetry, its power from round-trip times and their change.
 //!
 //! ```text
-//! Each acknowledgement, dt after the last                 Addanki et al. (NSDI 2022), code of the authors for Linux
+//! Each acknowledgment, dt after the last                 Addanki et al. (NSDI 2022), code of the authors for Linux
 //!     P = max(1/2, Δrtt/dt + 1)·rtt/tau                   the rate of arrivals at the bottleneck over its rate, times the delay
 //!     S = (S·(tau − dt) + P·dt)/tau                       dt at most tau; the first P as it is
 //! Once a round trip
@@ -12,7 +12,7 @@
 //! a flow begins with that product, which its window never exceeds. If tau is measured a flow begins with the initial window of its
 //! transport and has the product from its first round-trip time on. Losses and timeouts do not change the window.
 //!
-//! The receiver must acknowledge every segment at once (`ack_every = 1`): an acknowledgement that waits counts as delay.
+//! The receiver must acknowledge every segment at once (`ack_every = 1`): an acknowledgment that waits counts as delay.
 //!
 //! That the window changes once a round trip is sure, whether power is measured more often is not. The bound of 1/2 is that of the
 //! authors' ns-3 code. Without it a queue that drains while nothing arrives has no power at all: windows jump up to the product, fill
@@ -31,13 +31,13 @@ use crate::units::{Span, Time};
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "ThetaPowerTcp")]
 pub struct Params {
-    /// tau, the base round-trip time, sending a packet and its acknowledgement included; the smallest that was measured if left out.
+    /// tau, the base round-trip time, sending a packet and its acknowledgment included; the smallest that was measured if left out.
     pub base_rtt: Option<Span>,
     /// gamma, the weight of the newest window; 0.9 (code of Addanki et al.: 921/1024).
     pub gain: f64,
     /// N, flows that share a link, for beta; 10 (code of Addanki et al.).
     pub flows: u32,
-    /// Measure power with each acknowledgement, not once a round trip; true.
+    /// Measure power with each acknowledgment, not once a round trip; true.
     pub every_ack: bool,
     /// The least that P takes for the rate of arrivals, as a part of that of the bottleneck; 0.5 (the authors' ns-3 code). With 0 there
     /// is no such bound.
@@ -124,7 +124,7 @@ impl Controller for ThetaPowertcp {
         let least = state.params.least_arrivals;
         let window = state.window(rtt);
         if let Some((at, before)) = last {
-            // Acknowledgements at the same moment are one sample, the first.
+            // Acknowledgments at the same moment are one sample, the first.
             let dt = ack.now.saturating_since(at).as_secs_f64();
             if dt <= 0.0 || !(every_ack || round_over) {
                 return;
@@ -167,7 +167,7 @@ mod tests {
         ThetaPowertcp::new(&Params { base_rtt, ..Params::default() }, &path())
     }
 
-    /// An acknowledgement at `us` after `rtt` ns. Returns S and the window on the wire.
+    /// An acknowledgment at `us` after `rtt` ns. Returns S and the window on the wire.
     fn receive(flow: &mut ThetaPowertcp, us: u64, rtt: u64, round_start: bool) -> (f64, f64) {
         let (now, rtt) = (Time::ZERO + Span::from_us(us), Some(Span::from_ns(rtt)));
         flow.on_ack(&Ack { now, rtt, round_start, ..ack(MSS) });

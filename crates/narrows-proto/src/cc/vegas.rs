@@ -78,7 +78,7 @@ pub struct Vegas {
     base_rtt: Span,
     round: Round,
     /// Slow start doubles in this round; in the others the window rests, so that the comparison is valid. The first round
-    /// begins with its first acknowledgement.
+    /// begins with its first acknowledgment.
     doubling: bool,
 }
 
@@ -247,7 +247,7 @@ mod tests {
         vegas
     }
 
-    /// A round of `samples` acknowledgements after `rtt`; the last ends it.
+    /// A round of `samples` acknowledgments after `rtt`; the last ends it.
     fn round(vegas: &mut Vegas, rtt: Span, samples: u32) {
         for sample in 1..=samples {
             vegas.on_ack(&Ack { rtt: Some(rtt), round_start: sample == samples, ..ack(MSS) });

@@ -1,7 +1,7 @@
 //! Messages over RDMA as RoCEv2 carries them: packets leave at a rate, and what is lost is retransmitted, around any
 //! [congestion control](crate::cc).
 //!
-//! No handshake · a flow begins at line rate unless its control says otherwise · the sender requests acknowledgements
+//! No handshake · a flow begins at line rate unless its control says otherwise · the sender requests acknowledgments
 //! (AckReq of the base transport header) · go-back-N, as network cards do it, selective repeat (IRN: Mittal et al.,
 //! SIGCOMM 2018), or any order with selective acknowledgments (Ultra Ethernet) · one retransmission timeout · congestion notification packets (RoCEv2, Zhu et al., SIGCOMM 2015).
 //!

@@ -16,12 +16,12 @@ pub struct Params {
     pub headers: Bytes,
     /// Bytes that the link adds to every packet: Ethernet header and checksum 18 B, preamble and gap 20 B.
     pub framing: Bytes,
-    /// An acknowledgement on the wire, framing included: the headers and 4 B of ACK extended transport header. Selective ones have 12 B
+    /// An acknowledgment on the wire, framing included: the headers and 4 B of ACK extended transport header. Selective ones have 12 B
     /// more.
     pub ack_size: Bytes,
     /// A congestion notification packet on the wire, framing included: the headers and 16 B that are reserved.
     pub cnp_size: Bytes,
-    /// Bytes added to packets with telemetry, and to acknowledgements that bring it back, however many switches write:
+    /// Bytes added to packets with telemetry, and to acknowledgments that bring it back, however many switches write:
     /// 2 B and five records of 8 B (Li et al., SIGCOMM 2019, §4.1). Only under controls that read it.
     pub telemetry_size: Bytes,
     /// Scheme for the retransmission of lost packets.
@@ -31,9 +31,9 @@ pub struct Params {
     /// Choice of a path for each packet, by entropy that switches hash. A connection keeps its path if left out. Only with
     /// `recovery = "any_order"`.
     pub paths: Option<Paths>,
-    /// The sender requests an acknowledgement with every so many packets, and with the last that it may send.
+    /// The sender requests an acknowledgment with every so many packets, and with the last that it may send.
     pub ack_every: u64,
-    /// Time without an acknowledgement after which what was sent is lost. 4.096 us·2^14 is a common setting of network cards;
+    /// Time without an acknowledgment after which what was sent is lost. 4.096 us·2^14 is a common setting of network cards;
     /// IRN has 100 us for few packets in flight and 320 us otherwise.
     pub rto: Span,
     /// In place of `rto`, the local ACK timeout as InfiniBand encodes it: 4.096 us·2^n, n from 1 to 31. The default of `rto` is 14.
@@ -46,7 +46,7 @@ pub struct Params {
     pub retry_count: Option<u8>,
     /// No more payload may be on its way, whatever the control says. IRN: what the longest path holds. Unlimited if left out.
     pub window: Option<Bytes>,
-    /// Packets that controls with a window may send before the first acknowledgement.
+    /// Packets that controls with a window may send before the first acknowledgment.
     pub initial_window: u64,
     /// While marked packets arrive, one congestion notification packet is sent for so long. 50 us (Zhu et al. §3.1); 0 s
     /// answers every mark.

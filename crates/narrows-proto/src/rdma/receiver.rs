@@ -21,7 +21,7 @@ pub struct Receiver {
     size: Option<u64>,
     /// Go-back-N: a NAK has named the gap at `next`.
     nak_sent: bool,
-    /// Packets taken in order since the last acknowledgement.
+    /// Packets taken in order since the last acknowledgment.
     unacknowledged: bool,
     /// The last packet was marked.
     ce: bool,
@@ -93,7 +93,7 @@ impl Receiver {
         let answer = if range.start == self.next && self.held.is_empty() {
             self.take_in_order(segment)
         } else if range.end <= self.next {
-            // The acknowledgement was lost, or the timeout too short.
+            // The acknowledgment was lost, or the timeout too short.
             Some(None)
         } else if params.recovery == Recovery::GoBackN {
             let first = !self.nak_sent;
@@ -217,7 +217,7 @@ mod tests {
             Self { params: Params { recovery, ..Params::default() }, receiver: Receiver::new(ecn) }
         }
 
-        /// Packet `number` arrives; an acknowledgement is wanted.
+        /// Packet `number` arrives; an acknowledgment is wanted.
         fn arrive(&mut self, number: u64) -> Vec<(u64, Option<u64>)> {
             self.arrive_at(0, Segment { requests_ack: true, ..packet(number) })
                 .into_iter()

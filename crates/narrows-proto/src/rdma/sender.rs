@@ -19,7 +19,7 @@ use crate::units::{Bytes, Span, Time};
 
 /// The sending half of a connection that carries a message, or several one after the other.
 ///
-/// Call [`on_ack`](Sender::on_ack) for every acknowledgement, [`on_telemetry`](Sender::on_telemetry) before it if it brings
+/// Call [`on_ack`](Sender::on_ack) for every acknowledgment, [`on_telemetry`](Sender::on_telemetry) before it if it brings
 /// some, [`on_cnp`](Sender::on_cnp) for every congestion notification
 /// packet, [`on_timer`](Sender::on_timer) at [`next_timer`](Sender::next_timer), and
 /// [`poll_transmit`](Sender::poll_transmit) whenever the link is free.
@@ -59,7 +59,7 @@ pub struct Sender {
     /// Timeouts since there was progress.
     pub(super) timeouts_in_a_row: u8,
     pub(super) has_given_up: bool,
-    /// Packets sent since the last that requested an acknowledgement.
+    /// Packets sent since the last that requested an acknowledgment.
     pub(super) since_request: u64,
     /// The window stopped the sender in this round, and in the one before.
     limited: [bool; 2],
@@ -310,7 +310,7 @@ impl Sender {
         })
     }
 
-    /// Whether the packet just sent requests an acknowledgement: each so many, the last of the flow, and the last the window
+    /// Whether the packet just sent requests an acknowledgment: each so many, the last of the flow, and the last the window
     /// lets out.
     fn requests_ack(&mut self, params: &Params, fin: bool) -> bool {
         self.since_request += 1;
@@ -333,7 +333,7 @@ impl Sender {
         self.limit = self.cc.limit();
     }
 
-    /// An acknowledgement arrived.
+    /// An acknowledgment arrived.
     pub fn on_ack(&mut self, params: &Params, now: Time, frame: &AckFrame) {
         if let Some(credits) = &mut self.credits {
             credits.on_feedback();
@@ -422,7 +422,7 @@ impl Sender {
         });
     }
 
-    /// Telemetry that switches wrote into the packet that the next acknowledgement answers.
+    /// Telemetry that switches wrote into the packet that the next acknowledgment answers.
     pub fn on_telemetry(&mut self, now: Time, telemetry: &Telemetry) {
         self.cc.on_signal(now, &Signal::Telemetry(telemetry));
     }

@@ -340,14 +340,14 @@ fn a_lost_tail_costs_one_timeout_however_long_it_is() {
 }
 
 #[test]
-fn a_lost_acknowledgement_is_made_up_for_by_the_next() {
+fn a_lost_acknowledgment_is_made_up_for_by_the_next() {
     let fate = |forward: bool, number: u64| if !forward && number < 9 { Fate::Lose } else { Fate::Arrive };
     let pipe = Pipe::new(params(Recovery::GoBackN), &unlimited(), 10, fate).run();
     assert_eq!(pipe.stats().retransmissions, 0);
 }
 
 #[test]
-fn a_lost_last_acknowledgement_costs_the_last_packet_again() {
+fn a_lost_last_acknowledgment_costs_the_last_packet_again() {
     let fate = |forward: bool, number: u64| if !forward && number == 9 { Fate::Lose } else { Fate::Arrive };
     for recovery in RECOVERIES {
         let pipe = Pipe::new(params(recovery), &unlimited(), 10, fate).run();
@@ -356,7 +356,7 @@ fn a_lost_last_acknowledgement_costs_the_last_packet_again() {
 }
 
 #[test]
-fn the_sender_requests_an_acknowledgement_with_every_nth_packet_and_with_the_last() {
+fn the_sender_requests_an_acknowledgment_with_every_nth_packet_and_with_the_last() {
     let params = Params { ack_every: 4, ..params(Recovery::GoBackN) };
     let pipe = Pipe::new(params, &unlimited(), 10, losing([])).run();
     let requests: Vec<_> = pipe.sent.iter().map(|(_, segment)| u8::from(segment.requests_ack)).collect();
@@ -364,7 +364,7 @@ fn the_sender_requests_an_acknowledgement_with_every_nth_packet_and_with_the_las
 }
 
 #[test]
-fn a_window_bounds_what_is_on_its_way_and_its_last_packet_requests_an_acknowledgement() {
+fn a_window_bounds_what_is_on_its_way_and_its_last_packet_requests_an_acknowledgment() {
     let window = Some(Params::default().mtu * 3);
     let params = Params { ack_every: 100, window, ..params(Recovery::SelectiveRepeat) };
     let pipe = Pipe::new(params, &unlimited(), 9, losing([])).run();
@@ -412,7 +412,7 @@ fn what_waits_for_a_slow_rate_does_not_time_out() {
 }
 
 #[test]
-fn an_old_acknowledgement_says_nothing() {
+fn an_old_acknowledgment_says_nothing() {
     let params = params(Recovery::GoBackN);
     let mut sender = Sender::new(&params, &unlimited(), HOST, params.mtu * 10);
     while let Poll::Send(_) = sender.poll_transmit(&params, Time::ZERO) {}

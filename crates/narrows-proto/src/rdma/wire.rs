@@ -2,7 +2,7 @@
 
 use super::selective::Selective;
 
-/// An acknowledgement on its way from receiver to sender.
+/// An acknowledgment on its way from receiver to sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AckFrame {
     /// Everything below has arrived.
@@ -19,7 +19,7 @@ pub struct AckFrame {
 /// Packet that a receiver sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// An acknowledgement.
+    /// An acknowledgment.
     Ack(AckFrame),
     /// A congestion notification packet.
     Cnp,

@@ -41,7 +41,7 @@ impl Delivery {
     }
 
     /// `acked` was delivered; `newest` was sent last of it; `lost` was ever given up as lost. Returns the sample and whether a round
-    /// began. A sample over less than `min_rtt` counts as none: acknowledgements were reordered (§3.3).
+    /// began. A sample over less than `min_rtt` counts as none: acknowledgments were reordered (§3.3).
     pub(crate) fn on_ack(
         &mut self,
         now: Time,

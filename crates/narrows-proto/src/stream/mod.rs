@@ -1,7 +1,7 @@
-//! A byte stream like TCP's: handshake, acknowledgements, loss recovery, ECN, pacing, around any
+//! A byte stream like TCP's: handshake, acknowledgments, loss recovery, ECN, pacing, around any
 //! [congestion control](crate::cc).
 //!
-//! Handshake with exponential back-off · delayed acknowledgements (RFC 5681 §4.2), with the CE state machine of
+//! Handshake with exponential back-off · delayed acknowledgments (RFC 5681 §4.2), with the CE state machine of
 //! RFC 8257 §3.2 · SACK (RFC 2018) and DSACK (RFC 2883) · RACK-TLP loss detection (RFC 8985) · retransmission timeout
 //! (RFC 6298) · proportional rate reduction (RFC 9937) · detection of needless retransmissions (RFC 3708)
 //! and timeouts (RFC 3522), which are taken back (RFC 4015) · ECN echo (RFC 3168, RFC 8257, RFC 9768) · segmentation offload and receive offload · delivery-rate samples with application limits (draft-cheng-iccrg-delivery-rate-estimation-02).

@@ -27,7 +27,7 @@ pub struct Params {
     pub framing: Bytes,
     /// Smallest packet on the wire, framing included: a 64 B frame, preamble and gap.
     pub min_packet: Bytes,
-    /// Segments that may be sent before the first acknowledgement (RFC 6928: 10).
+    /// Segments that may be sent before the first acknowledgment (RFC 6928: 10).
     pub initial_window: u64,
     /// Room of the receiver: no more may be on its way (RFC 9293 §3.8.6). Unlimited if left out.
     pub receive_window: Option<Bytes>,
@@ -53,11 +53,11 @@ pub struct Params {
     /// Values that connections to a host leave to later ones: round-trip time and slow start threshold; nothing if left out.
     #[serde(deserialize_with = "or_false")]
     pub host_metrics: Option<HostMetrics>,
-    /// An acknowledgement for every so many segments; 1 acknowledges each at once (RFC 5681 §4.2: at least every 2).
+    /// An acknowledgment for every so many segments; 1 acknowledges each at once (RFC 5681 §4.2: at least every 2).
     pub ack_every: u64,
-    /// The longest an acknowledgement waits for more segments. Linux waits at least 40 ms, RFC 1122 §4.2.3.2 allows 500 ms.
+    /// The longest an acknowledgment waits for more segments. Linux waits at least 40 ms, RFC 1122 §4.2.3.2 allows 500 ms.
     pub ack_delay: Span,
-    /// No acknowledgement waits for longer than this part of `min_rto`, whatever `ack_delay` is, so that the sender does not
+    /// No acknowledgment waits for longer than this part of `min_rto`, whatever `ack_delay` is, so that the sender does not
     /// take a wait for a loss. 0.5 leaves as much again for the network. Linux, since version 6.11, stays one tick below its
     /// minimum. No such bound if left out.
     pub ack_delay_of_rto: Option<f64>,
@@ -200,7 +200,7 @@ impl Params {
         self.mtu - self.headers
     }
 
-    /// The window before the first acknowledgement.
+    /// The window before the first acknowledgment.
     pub(super) fn first_window(&self) -> Bytes {
         self.mss() * self.initial_window
     }
@@ -218,7 +218,7 @@ impl Params {
         [self.receive_window, self.send_buffer, grown].into_iter().flatten().min()
     }
 
-    /// Delay of an acknowledgement at first, and where that does not follow the gaps between segments.
+    /// Delay of an acknowledgment at first, and where that does not follow the gaps between segments.
     pub fn ack_wait(&self) -> Span {
         self.ack_wait_of(self.ack_timeout.map_or(self.ack_delay, |timeout| timeout.least))
     }

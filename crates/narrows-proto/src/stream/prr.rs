@@ -9,7 +9,7 @@ pub(super) struct Prr {
     at_start: Bytes,
     delivered: Bytes,
     out: Bytes,
-    /// Bytes that may be sent until the next acknowledgement (`SndCnt`).
+    /// Bytes that may be sent until the next acknowledgment (`SndCnt`).
     allowance: Bytes,
 }
 
@@ -54,7 +54,7 @@ mod tests {
 
     const MSS: Bytes = Bytes::new(1000);
 
-    /// One loss in a window of 20, halved: 19 acknowledgements arrive. Returns what each lets out, in segments.
+    /// One loss in a window of 20, halved: 19 acknowledgments arrive. Returns what each lets out, in segments.
     fn recovery() -> Vec<u64> {
         let mut prr = Prr::new(MSS * 10, MSS * 20).expect("the window was reduced");
         let mut inflight = MSS * 19;

@@ -27,7 +27,7 @@ const PERSIST: u32 = 16;
 const DUP_THRESH: u64 = 3;
 
 impl RackTlp {
-    /// Takes in what an acknowledgement delivered (steps 1 to 3).
+    /// Takes in what an acknowledgment delivered (steps 1 to 3).
     pub(crate) fn on_ack(&mut self, now: Time, tally: &Tally, rtt: &RttEstimator) {
         self.reordering_seen |= tally.reordered > 0;
         let Some(newest) = tally.newest else { return };

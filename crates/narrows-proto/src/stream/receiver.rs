@@ -138,7 +138,7 @@ impl Receiver {
         self.ack_at
     }
 
-    /// A segment arrived. `send` is called for each acknowledgement due now: two if a delayed one has to leave with the
+    /// A segment arrived. `send` is called for each acknowledgment due now: two if a delayed one has to leave with the
     /// marks seen before this segment (RFC 8257 §3.2).
     #[inline]
     pub fn on_segment(
@@ -188,7 +188,7 @@ impl Receiver {
         }
     }
 
-    /// The delayed acknowledgement is due. Returns it unless called early.
+    /// The delayed acknowledgment is due. Returns it unless called early.
     pub fn on_timer(&mut self, params: &Params, now: Time) -> Option<AckFrame> {
         if now < self.ack_at {
             return None;
@@ -255,7 +255,7 @@ impl Receiver {
         }
     }
 
-    /// Follows the marks. Returns the acknowledgement of what came before a change.
+    /// Follows the marks. Returns the acknowledgment of what came before a change.
     fn take_mark(&mut self, params: &Params, now: Time, segment: &Segment) -> Option<AckFrame> {
         match self.ecn {
             Ecn::Off | Ecn::Cnp => None,
@@ -468,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn a_waiting_acknowledgement_leaves_when_its_time_is_up() {
+    fn a_waiting_acknowledgment_leaves_when_its_time_is_up() {
         let mut fixture = Fixture::new(Ecn::Off);
         fixture.arrive(0);
         assert_eq!(fixture.receiver.on_timer(&fixture.params, Time::ZERO), None);
@@ -499,7 +499,7 @@ mod tests {
 
     #[test]
     fn a_duplicate_is_reported_as_such() {
-        // RFC 2883 §4: below the acknowledgement, or inside the second block.
+        // RFC 2883 §4: below the acknowledgment, or inside the second block.
         let mut fixture = Fixture::new(Ecn::Off);
         fixture.arrive(0);
         let frame = fixture.arrive(0)[0];

@@ -74,12 +74,12 @@ impl Scoreboard {
         self.inflight
     }
 
-    /// Nothing waits for an acknowledgement.
+    /// Nothing waits for an acknowledgment.
     pub(crate) fn is_empty(&self) -> bool {
         self.segments.is_empty()
     }
 
-    /// Segments waiting for an acknowledgement.
+    /// Segments waiting for an acknowledgment.
     pub(crate) fn len(&self) -> usize {
         self.segments.len()
     }

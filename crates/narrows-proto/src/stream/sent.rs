@@ -47,7 +47,7 @@ pub(crate) struct Snapshot {
     pub(super) lost: Bytes,
 }
 
-/// Data that an acknowledgement delivered.
+/// Data that an acknowledgment delivered.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tally {
     now: Time,
@@ -65,7 +65,7 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// For an acknowledgement that arrives at `now`; no round trip so far was shorter than `min_rtt`.
+    /// For an acknowledgment that arrives at `now`; no round trip so far was shorter than `min_rtt`.
     pub(crate) fn new(now: Time, min_rtt: Span) -> Self {
         Self { now, min_rtt, acked: Bytes::ZERO, newest: None, oldest_once: None, reordered: 0, distance: 0 }
     }

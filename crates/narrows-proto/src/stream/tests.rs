@@ -88,7 +88,7 @@ struct Pipe {
     carried: [u64; 2],
     delivered_at: Time,
     sent: Vec<(Time, Segment)>,
-    /// Acknowledgements that the control of this flow has received.
+    /// Acknowledgments that the control of this flow has received.
     acks: Vec<cc::Ack>,
     /// Times on the agenda for the timers of the sender and of the receiver. Planning a timer again after every event
     /// would multiply them without end while a sender is paced slowly.
@@ -341,7 +341,7 @@ fn a_lost_retransmission_is_noticed_without_timeout() {
 fn a_lost_tail_is_repaired_by_a_probe() {
     let pipe = Pipe::new(&window(20), 10, losing([10])).run();
     assert_eq!((pipe.stats().probes, pipe.stats().timeouts), (1, 0));
-    // Two smoothed round trips after the last acknowledgement (RFC 8985 §7.2), far below the 5 ms minimum timeout.
+    // Two smoothed round trips after the last acknowledgment (RFC 8985 §7.2), far below the 5 ms minimum timeout.
     assert!(pipe.delivered_at < Time::ZERO + Span::from_us(700), "{}", pipe.delivered_at);
 }
 
@@ -363,7 +363,7 @@ fn a_blackout_is_survived_with_doubling_timeouts() {
     assert_eq!(pipe.stats().timeouts, 4, "{:?}", pipe.stats());
     let gaps = pipe.sent.windows(2).map(|pair| pair[1].0 - pair[0].0);
     let gaps: Vec<_> = gaps.filter(|gap| *gap > Span::from_ms(4)).collect();
-    // The first timeout comes 5 ms and a smoothed round trip after the last acknowledgement.
+    // The first timeout comes 5 ms and a smoothed round trip after the last acknowledgment.
     assert!((gaps[0] - Span::from_ms(5)).as_secs_f64() < 0.0002, "{gaps:?}");
     assert_eq!(gaps, [1, 2, 4, 8].map(|times| gaps[0] * times));
 }
@@ -407,7 +407,7 @@ fn a_needless_halving_is_taken_back() {
 }
 
 /// The acknowledgments with these numbers are 10 ms late.
-fn late_acknowledgements(late: Range<u64>) -> impl FnMut(bool, u64) -> Fate {
+fn late_acknowledgments(late: Range<u64>) -> impl FnMut(bool, u64) -> Fate {
     move |forward, number| {
         if !forward && late.contains(&number) { Fate::Delay(Span::from_ms(10)) } else { Fate::Arrive }
     }
@@ -422,7 +422,7 @@ fn a_needless_timeout_retransmits_one_segment_and_leaves_the_window_as_it_was() 
         let (receive_window, tail_loss_probe) = (Some(room), false);
         let params =
             Params { min_rto, ack_delay, ack_every, receive_window, tail_loss_probe, ..Params::default() };
-        let pipe = Pipe::with(params, &reno(), 80, late_acknowledgements(late)).run();
+        let pipe = Pipe::with(params, &reno(), 80, late_acknowledgments(late)).run();
         let Stats { retransmissions, timeouts, spurious, .. } = pipe.stats();
         assert_eq!((retransmissions, timeouts, spurious), (1, 1, 1), "one for {ack_every}");
         assert!(pipe.sender.limit().cwnd >= room, "{:?}", pipe.sender.limit());
@@ -440,10 +440,10 @@ fn a_timeout_for_what_was_lost_is_not_taken_back() {
 }
 
 #[test]
-fn lost_acknowledgements_cost_nothing_while_later_ones_arrive() {
+fn lost_acknowledgments_cost_nothing_while_later_ones_arrive() {
     let fate =
         |forward: bool, number: u64| if !forward && number % 3 == 1 { Fate::Lose } else { Fate::Arrive };
-    let pipe = Pipe::new(&window(20), 502, fate).run(); // the last acknowledgement is not among them
+    let pipe = Pipe::new(&window(20), 502, fate).run(); // the last acknowledgment is not among them
     assert_eq!(pipe.stats().retransmissions, 0, "{:?}", pipe.stats());
 }
 
@@ -522,7 +522,7 @@ fn after_a_loss_the_receiver_learns_that_the_window_was_reduced() {
 }
 
 #[test]
-fn what_one_acknowledgement_reports_has_not_been_reordered() {
+fn what_one_acknowledgment_reports_has_not_been_reordered() {
     // Of the first flight the first and the third segment are lost, and the answer to the second. The answer to the
     // fourth reports both blocks, the later one first; the next is the third beyond the hole.
     let fate = |forward: bool, number| {
@@ -545,7 +545,7 @@ fn a_lone_segment_is_probed_when_the_timeout_would_come() {
 
 #[test]
 fn a_retransmission_has_a_whole_timeout_to_be_answered() {
-    // The last selective acknowledgement triggers the repair; nothing comes until that is answered. The minimum timeout
+    // The last selective acknowledgment triggers the repair; nothing comes until that is answered. The minimum timeout
     // is far below the round-trip time.
     let params = Params { min_rto: Span::from_us(10), tail_loss_probe: false, ..Params::default() };
     let pipe = Pipe::with(params, &window(4), 4, losing([1])).run();
@@ -553,7 +553,7 @@ fn a_retransmission_has_a_whole_timeout_to_be_answered() {
 }
 
 #[test]
-fn acknowledgements_without_progress_leave_the_timer_alone() {
+fn acknowledgments_without_progress_leave_the_timer_alone() {
     let params = Params { handshake: false, min_rto: Span::from_ms(1), ..Params::default() };
     let mut sender = Sender::new(&params, &window(2), HOST, params.mss() * 2);
     let at = |us| Time::ZERO + Span::from_us(us);

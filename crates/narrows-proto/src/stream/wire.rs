@@ -46,7 +46,7 @@ impl Segment {
     }
 }
 
-/// An acknowledgement on its way from receiver to sender.
+/// An acknowledgment on its way from receiver to sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AckFrame {
     /// Everything below has arrived.
@@ -65,13 +65,13 @@ pub struct AckFrame {
     /// The codepoint of packets arrived changed: the other counters of the option show it.
     pub mangled: bool,
     /// It answers a segment that had been sent before. The echoed timestamp shows it (RFC 7323 §4.3): it is that of the segment that
-    /// was the first at the edge since the last acknowledgement.
+    /// was the first at the edge since the last acknowledgment.
     pub again: bool,
     /// Ranges that arrived beyond `ack`.
     pub sacks: SackBlocks,
 }
 
-/// Selective acknowledgements, most recent first (RFC 2018 §4); the first may report a duplicate (RFC 2883).
+/// Selective acknowledgments, most recent first (RFC 2018 §4); the first may report a duplicate (RFC 2883).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlocks {
     blocks: [(u64, u64); Self::MAX],

@@ -459,7 +459,7 @@ fn live(flows: u32, hosts: u32, delay: Span, span: Span) -> Job {
     Job::Engine { network: network(topology, PortKind::Plain), traffic, stop }
 }
 
-/// Packets of 1500 B with 40 B of headers and no framing, acknowledgements of 64 B: as most simulators count.
+/// Packets of 1500 B with 40 B of headers and no framing, acknowledgments of 64 B: as most simulators count.
 fn params(initial_window: u64) -> Params {
     Params {
         headers: Bytes::new(40),

@@ -37,7 +37,7 @@ pub(crate) enum Wake {
     Sample(u32),
 }
 
-/// Timers of one host in order of `(Time, Wake)`. None is ever cancelled: one that moved to a later time wakes early, finds
+/// Timers of one host in order of `(Time, Wake)`. None is ever canceled: one that moved to a later time wakes early, finds
 /// nothing due and is set again.
 ///
 /// Most entries are timeouts far ahead, and of those that come next many were planned a moment ago. So only the next few are

@@ -54,7 +54,7 @@ impl Host {
         }
     }
 
-    /// A packet arrived that is neither data nor an acknowledgement of a connection.
+    /// A packet arrived that is neither data nor an acknowledgment of a connection.
     #[inline(never)]
     fn take_other<O: Observer>(&mut self, now: Time, kind: Kind, parcel: Parcel<'_>, world: &mut World<O>) {
         let packet = parcel.packet;

@@ -57,7 +57,7 @@ pub enum Injected {
     },
     /// Data or a SYN of a stream, from the source of a flow to its destination.
     Segment(Segment),
-    /// An acknowledgement of a stream, from the destination of a flow to its source.
+    /// An acknowledgment of a stream, from the destination of a flow to its source.
     Ack(AckFrame),
 }
 

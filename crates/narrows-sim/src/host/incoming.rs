@@ -250,7 +250,7 @@ impl Host {
     }
 }
 
-/// Queues the acknowledgement `frame`, which may answer a SYN.
+/// Queues the acknowledgment `frame`, which may answer a SYN.
 #[inline]
 fn push_answer(
     nic: &mut Nic,
@@ -265,7 +265,7 @@ fn push_answer(
     push_ack(nic, frame, back, group);
 }
 
-/// Queues the acknowledgement `frame`.
+/// Queues the acknowledgment `frame`.
 #[inline]
 fn push_ack(nic: &mut Nic, frame: &AckFrame, back: Way, group: &GroupState) {
     let (trailers, slots) = packet::pack(frame);
@@ -290,7 +290,7 @@ fn push_syn_ack(
     nic.push_ready(Parcel { packet, trailers: &slots });
 }
 
-/// Queues the acknowledgement `frame` of an RDMA connection, with the telemetry of the data packet it answers, if there is some.
+/// Queues the acknowledgment `frame` of an RDMA connection, with the telemetry of the data packet it answers, if there is some.
 #[inline]
 fn push_rdma_ack(
     nic: &mut Nic,

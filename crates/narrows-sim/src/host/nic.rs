@@ -12,7 +12,7 @@ use crate::world::World;
 
 const PRIORITIES: usize = 8;
 
-/// The network card: sends acknowledgements first, then takes flows of the highest priority in turn.
+/// The network card: sends acknowledgments first, then takes flows of the highest priority in turn.
 ///
 /// Flows do not queue packets here. When the link is free the card asks the next flow for one, so a flow's window and
 /// pacing are looked at when the packet leaves. Flows share the link byte by byte (deficit round robin, Shreedhar &

@@ -1,4 +1,4 @@
-//! Segments, acknowledgements and CNPs of transports, as packets.
+//! Segments, acknowledgments and CNPs of transports, as packets.
 
 use narrows_proto::cc::Ecn;
 use narrows_proto::rdma::{self, Recovery};

@@ -21,7 +21,7 @@ pub(crate) struct Incoming {
 }
 
 impl Incoming {
-    /// The way of its acknowledgements.
+    /// The way of its acknowledgments.
     pub(crate) fn back(&self) -> Way {
         Way { flow: self.flow, to: self.from, incarnation: self.incarnation }
     }

@@ -8,7 +8,7 @@ use crate::observe::SenderRef;
 use crate::packet::Parcel;
 use crate::world::GroupState;
 
-/// An acknowledgement on its way into a sender.
+/// An acknowledgment on its way into a sender.
 #[derive(Clone, Copy)]
 pub(crate) struct Answer<'a> {
     pub(crate) parcel: Parcel<'a>,
@@ -30,7 +30,7 @@ pub(crate) trait Sending {
     /// The segment it sends next, or when to ask again.
     fn poll(&mut self, group: &GroupState, now: Time) -> Poll;
 
-    /// An acknowledgement arrived. Returns whether the flow is complete.
+    /// An acknowledgment arrived. Returns whether the flow is complete.
     fn on_ack(&mut self, group: &GroupState, now: Time, answer: Answer<'_>) -> bool;
 
     /// A mechanism has something for its congestion control.

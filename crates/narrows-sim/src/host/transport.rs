@@ -335,7 +335,7 @@ impl Sink {
         }
     }
 
-    /// State of its acknowledgements when all has arrived, if it is a stream's.
+    /// State of its acknowledgments when all has arrived, if it is a stream's.
     pub(crate) fn ack_state(&self) -> Option<AckState> {
         match self {
             Self::Stream(receiver) => Some(receiver.ack_state()),

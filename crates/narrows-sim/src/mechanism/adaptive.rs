@@ -44,13 +44,14 @@ pub struct Adaptive {
     /// Entries of the table of a switch, with `gap`; 16384.
     pub table: u32,
     /// An entry without packets for this long is forgotten, with `gap`; 2 ms.
-    pub ageing: Span,
+    #[serde(alias = "ageing")]
+    pub aging: Span,
 }
 
 impl Default for Adaptive {
     fn default() -> Self {
         let (choices, memory, gap, rechoose) = (None, false, None, 1.0);
-        Self { choices, memory, gap, rechoose, table: 16_384, ageing: Span::from_ms(2) }
+        Self { choices, memory, gap, rechoose, table: 16_384, aging: Span::from_ms(2) }
     }
 }
 
@@ -65,7 +66,7 @@ impl Adaptive {
         let rechoose = self.rechoose;
         let is_probability = rechoose > 0.0 && rechoose <= 1.0;
         ranges.unless(is_probability, "rechoose", rechoose, "more than 0, at most 1")?;
-        check_table(self.gap.unwrap_or(self.ageing), self.table, self.ageing, ranges)
+        check_table(self.gap.unwrap_or(self.aging), self.table, self.aging, ranges)
     }
 }
 
@@ -94,9 +95,9 @@ const NONE: u16 = u16::MAX;
 
 impl AdaptiveChoice {
     pub(crate) fn new(settings: &Adaptive, site: &RoutingSite) -> Self {
-        let &Adaptive { choices, memory, gap, rechoose, table, ageing } = settings;
+        let &Adaptive { choices, memory, gap, rechoose, table, aging } = settings;
         let mut random = Stream::new(site.seed, Purpose::Adaptive, site.node.0.into());
-        let flowlets = gap.map(|gap| FlowletTable::new((table, gap, ageing), random.bits(), site));
+        let flowlets = gap.map(|gap| FlowletTable::new((table, gap, aging), random.bits(), site));
         let best = vec![NONE; if memory { site.leaves } else { 0 }];
         let choices = choices.map_or(usize::MAX, |choices| choices as usize);
         let (drawn, equal) = (Vec::with_capacity(site.ports), Vec::with_capacity(site.ports));

@@ -1,7 +1,7 @@
-//! Telemetry on its way: records travel in the trailers of a packet, and those of its acknowledgement bring them back.
+//! Telemetry on its way: records travel in the trailers of a packet, and those of its acknowledgment bring them back.
 //!
 //! ```text
-//! first slot      NAK (acknowledgements only), first record, second record, path
+//! first slot      NAK (acknowledgments only), first record, second record, path
 //! second slot     third, fourth and fifth record
 //! ```
 //! A packet that no switch has written into has no slots.
@@ -69,7 +69,7 @@ const fn place_of(record: usize) -> (usize, usize) {
     if record < 2 { (0, record + 1) } else { (1, record - 2) }
 }
 
-/// Telemetry that the acknowledgement `packet` brings back. `rates` are by code.
+/// Telemetry that the acknowledgment `packet` brings back. `rates` are by code.
 #[inline]
 pub(crate) fn read(Parcel { packet, trailers }: Parcel<'_>, rates: &[BitRate]) -> Option<Telemetry> {
     if packet.trailers() == 0 {
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn an_acknowledgement_brings_records_back_beside_what_is_missing() {
+    fn an_acknowledgment_brings_records_back_beside_what_is_missing() {
         for nak in [None, Some(77)] {
             let (packet, trailers) = travel(4);
             let data = Parcel { packet, trailers: &trailers };

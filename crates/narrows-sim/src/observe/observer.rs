@@ -262,7 +262,7 @@ observer! { $
     /// At `at`, something happened to a mechanism.
     fn mechanism(at: Time, event: &MechanismEvent);
 
-    /// At `at`, the sender of `flow` has taken in an acknowledgement, a notification packet or a timer.
+    /// At `at`, the sender of `flow` has taken in an acknowledgment, a notification packet or a timer.
     fn window(at: Time, flow: FlowId, sender: SenderRef<'_>);
 
     /// At `at`, `packet` has joined the port of `link` at a switch, where `backlog` bytes waited that go before it. If it was

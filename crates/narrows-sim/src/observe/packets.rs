@@ -18,7 +18,7 @@ pub struct PacketRef<'a> {
 pub enum PacketKind {
     /// Data of a stream or of an RDMA connection.
     Data,
-    /// An acknowledgement.
+    /// An acknowledgment.
     Ack,
     /// Opens a stream.
     Syn,
@@ -79,7 +79,7 @@ impl<'a> PacketRef<'a> {
         }
     }
 
-    /// Data and datagrams, trimmed or not: the first byte, or the number. Acknowledgements: everything below has arrived.
+    /// Data and datagrams, trimmed or not: the first byte, or the number. Acknowledgments: everything below has arrived.
     pub fn seq(self) -> u64 {
         self.packet().seq()
     }
@@ -119,7 +119,7 @@ impl<'a> PacketRef<'a> {
         matches!(self.kind(), PacketKind::Ack | PacketKind::SynAck) && self.packet().is(ECE)
     }
 
-    /// Acknowledgement of a stream that counts marks: the three bits of ACE; of a SYN-ACK how the SYN arrived.
+    /// Acknowledgment of a stream that counts marks: the three bits of ACE; of a SYN-ACK how the SYN arrived.
     pub fn ace(self) -> Option<u8> {
         let acknowledges = matches!(self.kind(), PacketKind::Ack | PacketKind::SynAck);
         acknowledges.then(|| self.parcel.ce_count().ace()).flatten()
@@ -150,7 +150,7 @@ impl<'a> PacketRef<'a> {
         self.kind() == PacketKind::Data && self.packet().is(AGAIN)
     }
 
-    /// Selective acknowledgements of a stream, most recent first.
+    /// Selective acknowledgments of a stream, most recent first.
     pub fn sacks(self) -> impl Iterator<Item = Range<u64>> {
         let is_ack = self.kind() == PacketKind::Ack;
         let sacks = is_ack.then(|| self.parcel.ack_frame().sacks);
@@ -158,14 +158,14 @@ impl<'a> PacketRef<'a> {
         blocks.into_iter()
     }
 
-    /// Acknowledgement of a stream: the window that it announces, in units of the receive buffer
+    /// Acknowledgment of a stream: the window that it announces, in units of the receive buffer
     /// ([`ReceiveBuffer::unit`](narrows_proto::stream::ReceiveBuffer::unit)); none without such a buffer.
     pub fn announces(self) -> Option<u16> {
         let announces = matches!(self.kind(), PacketKind::Ack | PacketKind::SynAck);
         Some(self.packet().window()).filter(|window| announces && *window > 0)
     }
 
-    /// Acknowledgement over RDMA: the first byte of the packet that arrived in place of one that is missing.
+    /// Acknowledgment over RDMA: the first byte of the packet that arrived in place of one that is missing.
     pub fn nak(self) -> Option<u64> {
         let is_nak = self.kind() == PacketKind::Ack && self.packet().is(NAK);
         is_nak.then(|| self.parcel.rdma_ack_frame().nak).flatten()

@@ -5,7 +5,7 @@ use super::rows::{FlowTurns, gather};
 use super::{Observer, SenderRef};
 use crate::ids::FlowId;
 
-/// The state of a sender at its first acknowledgement in an interval.
+/// The state of a sender at its first acknowledgment in an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WindowRow {
     /// When.

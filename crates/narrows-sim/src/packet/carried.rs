@@ -1,4 +1,4 @@
-//! Contents of packets: segments, acknowledgements and messages, packed and unpacked.
+//! Contents of packets: segments, acknowledgments and messages, packed and unpacked.
 
 use std::num::NonZeroU16;
 
@@ -70,7 +70,7 @@ impl Packet {
 }
 
 impl Parcel<'_> {
-    /// The acknowledgement inside.
+    /// The acknowledgment inside.
     #[inline(always)]
     pub(crate) fn ack_frame(self) -> AckFrame {
         let slots = self.slots();
@@ -84,7 +84,7 @@ impl Parcel<'_> {
         AckFrame { ack: packet.seq(), syn, ece, window, spin, ce, mangled, again, sacks }
     }
 
-    /// The count of marks in the acknowledgement inside.
+    /// The count of marks in the acknowledgment inside.
     #[inline(always)]
     pub(crate) fn ce_count(self) -> CeCount {
         const COUNTS: u64 = ((ACE | FIN) as u64) << FLAGS;
@@ -101,7 +101,7 @@ impl Parcel<'_> {
         }
     }
 
-    /// The acknowledgement of an RDMA connection inside.
+    /// The acknowledgment of an RDMA connection inside.
     pub(crate) fn rdma_ack_frame(&self) -> rdma::AckFrame {
         let packet = self.packet;
         let nak = packet.is(NAK).then(|| self.trailers[0].words()[0]);
@@ -192,7 +192,7 @@ fn words(slot: &Packet) -> [u64; 3] {
     [slot.place as u64, (slot.place >> 64) as u64, slot.header as u64]
 }
 
-/// Lays out the selective acknowledgements of `frame` in slots, and a count of marks. Returns how many are used.
+/// Lays out the selective acknowledgments of `frame` in slots, and a count of marks. Returns how many are used.
 #[inline]
 pub(crate) fn pack(frame: &AckFrame) -> (u8, Trailers) {
     let (used, mut slots) = pack_sacks(&frame.sacks);
@@ -231,7 +231,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn selective_acknowledgements_survive_the_trip() {
+    fn selective_acknowledgments_survive_the_trip() {
         for blocks in 0..=3_u64 {
             let mut frame = AckFrame { ack: u64::MAX - 9, ..AckFrame::default() };
             (0..blocks).for_each(|n| frame.sacks.push(u64::MAX - 2 * n - 1..u64::MAX - 2 * n));
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn acknowledgements_over_rdma_survive_the_trip() {
+    fn acknowledgments_over_rdma_survive_the_trip() {
         for (nak, ece) in [(None, true), (Some(u64::MAX - 5), false), (Some(0), true)] {
             let frame = rdma::AckFrame { ack: u64::MAX - 9, nak, ece, ..rdma::AckFrame::default() };
             let (flags, used, trailers) = pack_rdma(&frame, None);
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn selective_acknowledgements_over_rdma_survive_the_trip() {
+    fn selective_acknowledgments_over_rdma_survive_the_trip() {
         for (nak, arrived, again) in
             [(None, 0, true), (Some(u64::MAX - 5), 0, false), (Some(7), u64::MAX, true)]
         {

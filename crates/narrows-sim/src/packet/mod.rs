@@ -15,7 +15,7 @@ pub use self::control::Control;
 
 /// A packet, or a trailer of the packet before it in the same ring.
 ///
-/// A packet that carries more than fits (selective acknowledgements) is followed by [`Packet::trailers`] further slots.
+/// A packet that carries more than fits (selective acknowledgments) is followed by [`Packet::trailers`] further slots.
 /// They travel with it, so nothing has to be allocated, shared between nodes or freed when it is dropped.
 ///
 /// ```text
@@ -145,9 +145,9 @@ impl Kind {
 pub(crate) const ECT: u8 = 1;
 /// It has been marked.
 pub(crate) const CE: u8 = 2;
-/// Acknowledgement of a stream, which is never marked: answers a segment that had been sent before.
+/// Acknowledgment of a stream, which is never marked: answers a segment that had been sent before.
 pub(crate) const ANSWERS_AGAIN: u8 = 2;
-/// Acknowledgement: echoes a mark.
+/// Acknowledgment: echoes a mark.
 pub(crate) const ECE: u8 = 4;
 /// Data over RDMA: switches write telemetry into it.
 pub(crate) const TELEMETRY: u8 = 4;
@@ -157,16 +157,16 @@ pub(crate) const AT_LAST_HOP: u8 = 4;
 pub(crate) const CWR: u8 = 8;
 /// Data over RDMA: requests an acknowledgment.
 pub(crate) const REQUESTS_ACK: u8 = 8;
-/// Acknowledgement over RDMA in any order: the packet that it answers had been sent before.
+/// Acknowledgment over RDMA in any order: the packet that it answers had been sent before.
 pub(crate) const OF_AGAIN: u8 = 8;
-/// Data: the last of its flow. Acknowledgement over RDMA in any order: a packet was trimmed on the link to its receiver. Control packets: something ends.
+/// Data: the last of its flow. Acknowledgment over RDMA in any order: a packet was trimmed on the link to its receiver. Control packets: something ends.
 pub(crate) const FIN: u8 = 16;
 /// Data: sent before.
 pub(crate) const AGAIN: u8 = 32;
-/// Acknowledgement of a stream: ECE, CWR and FIN are the three bits of ACE. Without it FIN says that a count of marks follows in the
+/// Acknowledgment of a stream: ECE, CWR and FIN are the three bits of ACE. Without it FIN says that a count of marks follows in the
 /// first slot.
 pub(crate) const ACE: u8 = 32;
-/// Acknowledgement over RDMA: a packet was missing. The first word of its trailers names the one that arrived instead; in any order, the
+/// Acknowledgment over RDMA: a packet was missing. The first word of its trailers names the one that arrived instead; in any order, the
 /// one that was trimmed.
 pub(crate) const NAK: u8 = 32;
 
@@ -254,7 +254,7 @@ impl Packet {
         Self { place: pair(at.as_ps(), self.seq()), ..self }
     }
 
-    /// Data: the first byte. Acknowledgement: everything below has arrived.
+    /// Data: the first byte. Acknowledgment: everything below has arrived.
     #[inline(always)]
     pub(crate) fn seq(self) -> u64 {
         (self.place >> 64) as u64

@@ -30,7 +30,7 @@ fn rules() -> Vec<Routing> {
     vec![
         Routing::Wcmp(Wcmp { weights: vec![weight], by_link, ..Wcmp::default() }),
         flowlets(Span::from_us(20)),
-        Routing::Flowlets(Flowlets { gap: Span::from_us(5), table: 7, ageing: Span::from_us(9) }),
+        Routing::Flowlets(Flowlets { gap: Span::from_us(5), table: 7, aging: Span::from_us(9) }),
         Routing::Adaptive(Adaptive::default()),
         Routing::Adaptive(Adaptive { choices: Some(2), memory: true, ..Adaptive::default() }),
         Routing::Adaptive(Adaptive { gap: Some(Span::from_us(10)), rechoose: 0.5, ..Adaptive::default() }),

@@ -420,7 +420,7 @@ fn limiters_obey_stops_of_isolated_flows() {
 
 #[test]
 fn no_flow_sleeps_in_the_line_of_its_limiter() {
-    // Many flows of a pair share a limiter and end while others stand in line; senders ask for few acknowledgements, so that
+    // Many flows of a pair share a limiter and end while others stand in line; senders ask for few acknowledgments, so that
     // none wakes them by chance.
     let mut topology = Topology::default();
     KaryTree { k: 2, levels: 2, rate: RATE, delay: US }.build(&mut topology, "");

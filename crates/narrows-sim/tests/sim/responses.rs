@@ -64,7 +64,7 @@ fn the_queue_of_dctcp_is_the_sawtooth_of_its_paper() {
     let amplitude = 0.5 * (2.0 * flows * (bdp + k)).sqrt();
     let (smallest, largest) = dctcp_queue(2, (k * PACKET) as u64);
     let (smallest, largest) = (smallest / PACKET, largest / PACKET);
-    // +6 packets: each sender may send a delayed acknowledgement's worth (2 packets) back to back on top of its window's
+    // +6 packets: each sender may send a delayed acknowledgment's worth (2 packets) back to back on top of its window's
     // growth, and the packet on the wire is not counted as waiting.
     assert!((largest - (k + flows)).abs() <= 6.0, "Qmax {largest}, theory {}", k + flows);
     // The analysis holds for large windows and marks in exactly one round; §3.3 finds agreement within a few packets.
@@ -86,7 +86,7 @@ fn dctcp_needs_k_above_a_seventh_of_the_bandwidth_delay_product() {
     for flows in [1, 2, 10] {
         let [above, half, least] = [17.0, 6.0, 1.0].map(|k| throughput(flows, k));
         // One and a half times the bound. Ten flows are not in step, and each sends its growth and what a delayed
-        // acknowledgement releases in bursts, which the fluid analysis leaves out.
+        // acknowledgment releases in bursts, which the fluid analysis leaves out.
         assert!(above > if flows < 10 { 0.999 } else { 0.985 }, "{flows} flows: {above}");
         // Qmin = K + N − ½·√(2N(C·RTT + K)) at K = 6 is 0.4 packets for one flow, −1.3 for two, which costs 0.1 %, and −4.9 for
         // ten, which costs 0.7 %.
@@ -111,7 +111,7 @@ fn window_under_loss(config: &Config, rtt: Span, loss: f64, duration: Span) -> f
     topology.connect(switches[0], switches[1], wire);
     let network = network(topology, &deep());
     let goodput = goodputs(&network, config, vec![flow(0, 1, ENDLESS)], duration / 10, duration)[0];
-    // Acknowledgements are lost too, but later ones stand in for them.
+    // Acknowledgments are lost too, but later ones stand in for them.
     goodput / MSS * rtt.as_secs_f64()
 }
 

@@ -55,7 +55,7 @@ fn a_late_powertcp_flow_costs_its_first_round_trip_and_no_more() {
     // It begins with all of B·T, 53.75 kB, while the link is in use.
     let found = measure(&network, &mut late(), Span::ZERO, Span::from_ms(1));
     assert!(found.max_queue <= 56_000, "{} B", found.max_queue);
-    // Later 2·beta are left, 10.75 kB, around which the queue swings, as windows change with every acknowledgement.
+    // Later 2·beta are left, 10.75 kB, around which the queue swings, as windows change with every acknowledgment.
     let found = measure(&network, &mut late(), Span::from_us(300), Span::from_ms(1));
     assert!(found.max_queue < 2 * 10_750, "{} B", found.max_queue);
 }

@@ -179,7 +179,7 @@ fn without_telemetry_an_hpcc_flow_keeps_the_rate_of_its_link() {
 }
 
 #[test]
-fn packets_with_telemetry_are_42_bytes_larger_and_so_are_their_acknowledgements() {
+fn packets_with_telemetry_are_42_bytes_larger_and_so_are_their_acknowledgments() {
     let bytes = |control: Config| {
         let network = star(2, GBPS(100), &telling());
         let outcome =

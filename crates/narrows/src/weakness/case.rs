@@ -81,7 +81,7 @@ pub(super) fn examine(
     seed: u64,
     before: u32,
 ) -> Result<(Path, Case), Halt> {
-    let (path, score) = shrink(judge, space, path, seed, before)?;
+    let (path, _) = shrink(judge, space, path, seed, before)?;
     let control = judge.control;
     let tested = judge.run(&path, control.name, seed)?;
     let mut references = Vec::new();
@@ -96,10 +96,10 @@ pub(super) fn examine(
     }
     let others = (1..=OTHER_SEEDS).map(|more| judge.score(&path, seed.wrapping_add(more), 0));
     let other_seeds =
-        others.map(|score| Ok(number(score?.1.unwrap_or_default()))).collect::<Result<_, Halt>>()?;
+        others.map(|scored| Ok(number(scored?.score.unwrap_or_default()))).collect::<Result<_, Halt>>()?;
     let mut case = Case {
         path: path.to_string(),
-        score: number(score),
+        score: 0.0,
         score_before: number(before),
         badness: number(tested.badness),
         share: path.share(),
@@ -109,6 +109,8 @@ pub(super) fn examine(
         text: String::new(),
         curves: Curves::default(),
     };
+    // All references have run.
+    case.score = (case.badness - case.best().map_or(case.badness, |best| best.badness)).max(0.0);
     case.text = text(judge, &path, &case, seed);
     let results = judge.results(case.text.clone())?;
     // A file that shows something else than what the search saw would be worthless.

@@ -3,7 +3,7 @@
 //! Badness is measured against what is possible for somebody who knows the path beforehand. That is more than any control reaches on
 //! some paths, so the least badness of the references that deliver is taken off: what is left can be done better, and somebody does.
 //! As a score is never more than the badness of the control alone, references are run only if that is above the bar, and until one has
-//! no badness at all.
+//! next to no badness. Those that were the best on most paths so far come first.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -19,6 +19,9 @@ use crate::document::Document;
 use crate::plan::Plan;
 use crate::results::Results;
 use crate::run::{self, Options};
+
+/// A lower score is none, millionths. Nor can anybody do better by more than that than a reference whose badness is no higher.
+pub(super) const LEAST: u32 = 10_000;
 
 /// Whether a search may go on.
 pub(super) type GoesOn<'a> = &'a (dyn Fn() -> ControlFlow<()> + Sync);
@@ -43,8 +46,21 @@ pub(super) struct Judge<'a> {
     pub(super) control: &'a Control,
     pub(super) objective: Objective,
     pub(super) goes_on: GoesOn<'a>,
+    /// References in the order in which they are run.
+    references: Vec<&'static str>,
     /// Runs so far.
     pub(super) runs: AtomicU64,
+}
+
+/// A path with its score.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Scored {
+    /// Of the control, in millionths.
+    pub(super) badness: u32,
+    /// In millionths, if it is above the bar.
+    pub(super) score: Option<u32>,
+    /// The reference that did best, if one delivered.
+    pub(super) best: Option<&'static str>,
 }
 
 /// A run on a path, judged.
@@ -57,27 +73,44 @@ pub(super) struct Judged {
 
 impl<'a> Judge<'a> {
     pub(super) fn new(control: &'a Control, objective: Objective, goes_on: GoesOn<'a>) -> Self {
-        Self { control, objective, goes_on, runs: AtomicU64::new(0) }
+        Self {
+            control,
+            objective,
+            goes_on,
+            references: control.references().collect(),
+            runs: AtomicU64::new(0),
+        }
     }
 
-    /// Badness of the control on a path, and the score if that is above `bar`; both in millionths.
-    pub(super) fn score(&self, path: &Path, seed: u64, bar: u32) -> Result<(u32, Option<u32>), Halt> {
+    /// The same with those references in front that were the best more often.
+    pub(super) fn in_order(mut self, best: impl Fn(&str) -> u32) -> Self {
+        // Stable: of equals the order stays.
+        self.references.sort_by_key(|name| std::cmp::Reverse(best(name)));
+        self
+    }
+
+    /// The score of a path if that is above `bar`.
+    pub(super) fn score(&self, path: &Path, seed: u64, bar: u32) -> Result<Scored, Halt> {
         let share = path.share();
         let tested = self.run_at(path, share, self.control.name, seed)?;
-        let mut score = None;
+        // If nobody delivers, nothing shows that it can be done better.
+        let mut best: Option<(u32, &'static str)> = None;
         if tested.badness > bar {
-            for reference in self.control.references() {
-                let reference = self.run_at(path, share, reference, seed)?;
-                if delivers(share, &tested.measured, &reference.measured) {
-                    score = score.max(Some(tested.badness.saturating_sub(reference.badness)));
-                    if reference.badness == 0 {
-                        break;
-                    }
+            for name in &self.references {
+                let reference = self.run_at(path, share, name, seed)?;
+                if !delivers(share, &tested.measured, &reference.measured) {
+                    continue;
+                }
+                if best.is_none_or(|(least, _)| reference.badness < least) {
+                    best = Some((reference.badness, name));
+                }
+                if reference.badness <= LEAST {
+                    break;
                 }
             }
         }
-        // If nobody delivers, nothing shows that it can be done better.
-        Ok((tested.badness, score.filter(|score| *score > bar)))
+        let score = best.map(|(least, _)| tested.badness.saturating_sub(least)).filter(|score| *score > bar);
+        Ok(Scored { badness: tested.badness, score, best: best.map(|(_, name)| name) })
     }
 
     /// Runs a control on a path.
@@ -148,37 +181,45 @@ mod tests {
         let judge = judge(&control, Objective::Starve);
         // Reno cannot use a link with 3 % of random losses, BBR can.
         let path = Path { loss: 3_000, ..plain() };
-        let (badness, score) = judge.score(&path, 1, 0).unwrap();
+        let Scored { badness, score, best } = judge.score(&path, 1, 0).unwrap();
         let others: Vec<_> =
             control.references().map(|other| judge.run(&path, other, 1).unwrap().badness).collect();
-        assert_eq!(score, Some(badness - others.iter().min().unwrap()));
-        assert!(score > Some(300_000), "{score:?}");
+        let score = score.unwrap();
+        assert!(score.abs_diff(badness - others.iter().min().unwrap()) <= LEAST);
+        assert!(score > 300_000, "{score}");
+        assert_eq!(score, badness - judge.run(&path, best.unwrap(), 1).unwrap().badness);
     }
 
     #[test]
     fn below_the_bar_no_reference_is_run() {
         let control = Control::find("reno").unwrap();
         let judge = judge(&control, Objective::Starve);
-        let (badness, score) = judge.score(&plain(), 1, 999_999).unwrap();
+        let Scored { badness, score, .. } = judge.score(&plain(), 1, 999_999).unwrap();
         assert_eq!((score, judge.runs.load(Ordering::Relaxed)), (None, 1));
         assert!(badness < 200_000, "alone on a quiet link Reno has most of it: {badness}");
     }
 
     #[test]
-    fn behind_a_reference_that_could_not_do_better_none_is_run() {
+    fn behind_a_reference_that_hardly_anybody_could_better_none_is_run() {
         let control = Control::find("reno").unwrap();
         let judge = judge(&control, Objective::Lose);
         let path = plain();
         let tested = judge.run(&path, "reno", 1).unwrap();
         let is_perfect = |name: &&str| {
             let run = judge.run(&path, name, 1).unwrap();
-            run.badness == 0 && delivers(path.share(), &tested.measured, &run.measured)
+            run.badness <= LEAST && delivers(path.share(), &tested.measured, &run.measured)
         };
         let before = control.references().take_while(|name| !is_perfect(name)).count();
         assert!(before + 1 < control.references().count(), "one of the first loses nothing");
         judge.runs.store(0, Ordering::Relaxed);
-        assert_eq!(judge.score(&path, 1, 0).unwrap(), (tested.badness, Some(tested.badness)));
+        let scored = judge.score(&path, 1, 0).unwrap();
+        assert!(tested.badness - scored.score.unwrap() <= LEAST);
         assert_eq!(judge.runs.load(Ordering::Relaxed), before as u64 + 2);
+        let best = scored.best.unwrap();
+        let judge = judge.in_order(|name| u32::from(name == best));
+        judge.runs.store(0, Ordering::Relaxed);
+        assert_eq!(judge.score(&path, 1, 0).unwrap(), scored);
+        assert_eq!(judge.runs.load(Ordering::Relaxed), 2, "the best of before comes first");
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! generations, and the number of threads decides nothing. At most half of the parents are of one kind, so that a search does not end
 //! in the first weakness that it finds.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use narrows_proto::cc::parts::SplitMix;
 use serde::{Deserialize, Serialize};
@@ -33,6 +33,8 @@ pub(super) struct Candidate {
     pub(super) badness: u32,
     /// In millionths; none if it is too low to matter, so that not all references were run.
     pub(super) score: Option<u32>,
+    /// The reference that did best of those that were run.
+    pub(super) best: Option<String>,
 }
 
 /// A generation that was tried.
@@ -53,6 +55,8 @@ pub(super) struct Population {
     /// The best of each kind, in the order in which kinds came up.
     best: Vec<(Vec<String>, Candidate)>,
     seen: HashSet<Path>,
+    /// On how many paths each reference did best.
+    references: BTreeMap<String, u32>,
     /// The best score after each generation.
     pub(super) curve: Vec<u32>,
     /// Number of paths that were tried.
@@ -66,6 +70,11 @@ impl Population {
     pub(super) fn bar(&self) -> u32 {
         let last = self.parents.get(PARENTS - 1);
         last.and_then(|candidate| candidate.score).unwrap_or_default()
+    }
+
+    /// On how many paths this reference did best.
+    pub(super) fn best_on(&self, reference: &str) -> u32 {
+        self.references.get(reference).copied().unwrap_or_default()
     }
 
     /// The next children, of which only the first `count` are wanted.
@@ -112,6 +121,9 @@ impl Population {
         self.runs += generation.runs;
         for candidate in generation.candidates {
             self.seen.insert(candidate.path.clone());
+            if let Some(best) = &candidate.best {
+                *self.references.entry(best.clone()).or_default() += 1;
+            }
             if candidate.score.is_none() {
                 continue;
             }
@@ -164,6 +176,7 @@ mod tests {
             path: Path { rate, loss, ..plain() },
             badness: score,
             score: (score > 0).then_some(score),
+            best: None,
         }
     }
 
@@ -191,7 +204,7 @@ mod tests {
         let first = population.children(&space, 1, CHILDREN);
         assert_eq!(population.children(&space, 1, 5), first[..5]);
         assert_ne!(population.children(&space, 2, 5), first[..5]);
-        let tried = |path: &Path| Candidate { path: path.clone(), badness: 9, score: Some(9) };
+        let tried = |path: &Path| Candidate { path: path.clone(), badness: 9, score: Some(9), best: None };
         population.take(generation(first.iter().map(tried).collect()));
         let next = population.children(&space, 1, CHILDREN);
         assert!(next.iter().all(|child| !first.contains(child)));

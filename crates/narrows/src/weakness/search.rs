@@ -12,7 +12,7 @@ use super::case::examine;
 use super::control::Control;
 use super::found::Found;
 use super::gene::RTT;
-use super::judge::{GoesOn, Halt, Judge};
+use super::judge::{GoesOn, Halt, Judge, LEAST, Scored};
 use super::objective::Objective;
 use super::page::page;
 use super::path::{Path, RATE};
@@ -26,8 +26,6 @@ use crate::diagnostic::{Checked, Code, Diagnostic};
 pub(super) const CASES: usize = 3;
 /// Kinds that are made simple; some become the same.
 const EXAMINED: usize = 5;
-/// A case with a lower score is none, millionths.
-const LEAST: u32 = 10_000;
 
 /// A search to make.
 #[derive(Clone, Debug)]
@@ -196,11 +194,11 @@ impl Search<'_> {
 
     /// Tries the next generation.
     fn generation(&self, population: &Population, count: u32) -> Result<Generation, Halt> {
-        let (judge, bar) = (self.judge(), population.bar());
+        let (judge, bar) = (self.judge(population), population.bar());
         let children = population.children(&self.space, self.request.seed, count);
         let tried = |path: Path| {
-            let (badness, score) = judge.score(&path, self.request.seed, bar)?;
-            Ok(Candidate { path, badness, score })
+            let Scored { badness, score, best } = judge.score(&path, self.request.seed, bar)?;
+            Ok(Candidate { path, badness, score, best: best.map(str::to_owned) })
         };
         let work = || children.into_par_iter().with_max_len(1).map(tried).collect::<Result<_, Halt>>();
         let candidates = self.pool.install(work)?;
@@ -211,7 +209,7 @@ impl Search<'_> {
     /// Makes worst cases simple; of those that became the same kind the worst is left. What is worst with most seeds comes first, as one
     /// seed may be luck.
     fn conclude(&self, population: &Population) -> Result<Found, Halt> {
-        let (judge, Request { control, objective, seed, .. }) = (self.judge(), self.request);
+        let (judge, Request { control, objective, seed, .. }) = (self.judge(population), self.request);
         let worst = population.worst(EXAMINED, LEAST);
         let examine = |worst: &Candidate| {
             examine(&judge, &self.space, &worst.path, *seed, worst.score.unwrap_or_default())
@@ -241,7 +239,8 @@ impl Search<'_> {
         })
     }
 
-    fn judge(&self) -> Judge<'_> {
-        Judge::new(&self.request.control, self.request.objective, self.goes_on)
+    fn judge(&self, population: &Population) -> Judge<'_> {
+        let judge = Judge::new(&self.request.control, self.request.objective, self.goes_on);
+        judge.in_order(|name| population.best_on(name))
     }
 }

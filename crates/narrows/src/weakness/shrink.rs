@@ -34,9 +34,9 @@ pub(super) fn shrink(
             if simple == path || refused.contains(&simple) {
                 continue;
             }
-            match judge.score(&simple, seed, bar)? {
-                (_, Some(still)) => (path, score) = (simple, still),
-                (_, None) => _ = refused.insert(simple),
+            match judge.score(&simple, seed, bar)?.score {
+                Some(still) => (path, score) = (simple, still),
+                None => _ = refused.insert(simple),
             }
         }
         if path == before {
@@ -116,8 +116,7 @@ mod tests {
             tested,
             elements: vec![bursts, rivals],
         };
-        let (_, before) = judge.score(&path, 1, 0).unwrap();
-        let before = before.expect("losses starve Reno");
+        let before = judge.score(&path, 1, 0).unwrap().score.expect("losses starve Reno");
         let (small, score) = shrink(&judge, &space, &path, 1, before).unwrap();
         assert!(u64::from(score) * 100 >= u64::from(before) * u64::from(KEPT) - 100, "{score} of {before}");
         assert_eq!((&small.elements[..], small.queue, small.tested[0].start), (&[][..], Queue::DropTail, 0));

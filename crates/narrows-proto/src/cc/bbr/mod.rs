@@ -23,16 +23,16 @@
 //!
 //! Differs from Linux: what has left is what is in flight, so that nothing is deducted for packets that wait for their release.
 //! Differs from Linux: the round-trip time of the handshake is not used. The initial window is not paced unless
-//! [`Params::initial_rtt`] is set. From the first acknowledgement on the rate is 2.885·cwnd/RTT, as in Linux.
+//! [`Params::initial_rtt`] is set. From the first acknowledgment on the rate is 2.885·cwnd/RTT, as in Linux.
 //! Differs from Linux: recovery and `PROBE_RTT` do not restart the count of rounds, which the transport keeps. Each notes
 //! for itself when a round has passed.
 //! Differs from Linux: `PROBE_RTT` cannot report to the transport that samples are limited by it; they are recognized here by
 //! when their data was sent.
 //! Differs from Linux: the repair of a timeout ends when as much is delivered as was outstanding. Linux knows when the
 //! last of it is acknowledged, which is sooner if a part had arrived before.
-//! Differs from Linux: a loss that a timer notices counts with the next acknowledgement.
+//! Differs from Linux: a loss that a timer notices counts with the next acknowledgment.
 //! Differs from Linux: at a timeout the policer detector knows of losses before it only.
-//! Differs from Linux: after an idle time pacing falls to gain 1 with the first acknowledgement, not with the first
+//! Differs from Linux: after an idle time pacing falls to gain 1 with the first acknowledgment, not with the first
 //! packet.
 //!
 //! "BBR draft" is draft-cardwell-iccrg-bbr-congestion-control-00, "Linux" is `tcp_bbr.c` of 5.10 or later.
@@ -143,22 +143,22 @@ struct Model {
     /// Data sent while this much had been delivered, both ends included, was held back by `PROBE_RTT`.
     held_back: Option<(Bytes, Bytes)>,
     random: SplitMix,
-    /// After the acknowledgement before: totals, and whether nothing was in flight.
+    /// After the acknowledgment before: totals, and whether nothing was in flight.
     last: Totals,
     was_empty: bool,
     /// A timeout has given everything up; the losses it counts are no news.
     timed_out: bool,
 }
 
-/// Facts about an acknowledgement besides its fields.
+/// Facts about an acknowledgment besides its fields.
 #[derive(Clone, Copy, Debug)]
 struct News {
     /// Bytes that had been delivered when the newest segment was sent.
     sent_after: Bytes,
-    /// Bytes given up as lost since the acknowledgement before.
+    /// Bytes given up as lost since the acknowledgment before.
     lost: Bytes,
     app_limited: bool,
-    /// The first acknowledgement after an idle time.
+    /// The first acknowledgment after an idle time.
     restart: bool,
 }
 
@@ -294,7 +294,7 @@ impl Model {
         let segments = product.saturating_add(extra).div_ceil(self.path.mss);
         // One quantum each waits at the sender, is on its way, and is being acknowledged.
         let segments = segments.saturating_add(3 * self.quantum());
-        // An even number takes fewer delayed acknowledgements; two more let a small window probe.
+        // An even number takes fewer delayed acknowledgments; two more let a small window probe.
         let segments = segments.saturating_add(segments % 2);
         let probe = u64::from(matches!(self.mode, Mode::ProbeBw { phase: 0, .. })) * 2;
         self.path.mss.saturating_mul(segments.saturating_add(probe))

@@ -12,7 +12,7 @@ pub struct Params {
     pub startup_gain: f64,
     /// Pacing gain of DRAIN; 1/2.885, so that one round undoes the last one of STARTUP (Linux).
     pub drain_gain: f64,
-    /// Window gain of `PROBE_BW`; 2, for delayed and aggregated acknowledgements (Linux).
+    /// Window gain of `PROBE_BW`; 2, for delayed and aggregated acknowledgments (Linux).
     pub cwnd_gain: f64,
     /// Pacing gain of the phase that probes for bandwidth; 1.25 (Linux).
     pub up_gain: f64,
@@ -49,7 +49,7 @@ pub struct Params {
     pub policer_detection: bool,
     /// Criteria by which a policer is recognized.
     pub policer: PolicerParams,
-    /// Give the window room for acknowledgements that come many at once; true (Linux since 5.1).
+    /// Give the window room for acknowledgments that come many at once; true (Linux since 5.1).
     pub ack_aggregation: bool,
     /// Rounds in each of the two halves of the filter that gives that room; 5 (Linux).
     pub extra_acked_rounds: u64,

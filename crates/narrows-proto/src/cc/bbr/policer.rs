@@ -81,7 +81,7 @@ pub(super) struct Totals {
     pub(super) lost: Bytes,
 }
 
-/// Report of the last acknowledgement.
+/// Report of the last acknowledgment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sign {
     pub(super) round_start: bool,

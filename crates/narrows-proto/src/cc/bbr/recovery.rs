@@ -37,7 +37,7 @@ impl Recovery {
         cwnd.max(self.saved)
     }
 
-    /// A loss was noticed; the acknowledgement that reports the repair follows.
+    /// A loss was noticed; the acknowledgment that reports the repair follows.
     pub(super) fn on_loss(&mut self, cwnd: Bytes, held: bool) {
         self.save(cwnd, held);
         if let State::Timeout { .. } = self.state {
@@ -62,7 +62,7 @@ impl Recovery {
         }
     }
 
-    /// The window after an acknowledgement of data sent when `sent_after` had been delivered, and whether it must not
+    /// The window after an acknowledgment of data sent when `sent_after` had been delivered, and whether it must not
     /// grow beyond that. `lost` is what was given up as lost now.
     pub(super) fn window(&mut self, ack: &Ack, sent_after: Bytes, lost: Bytes, cwnd: Bytes) -> (Bytes, bool) {
         if self.conserving.is_some_and(|until| sent_after >= until) {

@@ -245,7 +245,7 @@ fn with_segmentation_offload_a_quantum_is_a_burst_at_the_pacing_rate() {
 }
 
 #[test]
-fn aggregated_acknowledgements_widen_the_window() {
+fn aggregated_acknowledgments_widen_the_window() {
     let mut model = probing(2);
     // 40 segments at once, 39 ms after the last epoch began at 0 with none: the epoch begins with them.
     model.on_ack(&Ack { acked: MSS * 40, ..steady(at(1)) });

@@ -86,7 +86,7 @@ fn a_cycle_has_a_phase_up_a_phase_down_and_six_level_ones_of_a_round_trip_each()
         assert!(order.contains(&(pair[0].0, pair[1].0)), "{pair:?}");
     }
     for (pacing, start, length) in phases {
-        // A phase ends with the first acknowledgement after 40.12 ms, which is the round trip with the packet itself. They
+        // A phase ends with the first acknowledgment after 40.12 ms, which is the round trip with the packet itself. They
         // come every 0.25 ms, samples every 1 ms.
         let (least, most) = match pacing {
             // From 324 in flight to 1.25·326 + 3, even, + 2 = 414: 90 packets at 24.75 Mb/s, 2.01 a ms, take 44.8 ms.

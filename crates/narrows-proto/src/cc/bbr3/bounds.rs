@@ -16,7 +16,7 @@ pub(super) struct Bounds {
     /// A round for losses ends when data is acknowledged that was sent after this much had been delivered.
     round_end: Bytes,
     pub(super) round_began: bool,
-    /// The round began with a loss that the acknowledgement at hand reports.
+    /// The round began with a loss that the acknowledgment at hand reports.
     restarts: bool,
     pub(super) loss_in_round: bool,
     /// Ranges lost in this round, and where the last one ends.
@@ -41,7 +41,7 @@ impl Bounds {
     pub(super) fn latest(&mut self, sample: &Sample, delivered: Bytes) {
         self.latest_rate = self.latest_rate.max(sample.rate.unwrap_or_default());
         self.latest_inflight = self.latest_inflight.max(sample.delivered);
-        // Losses are noticed just before what the acknowledgement delivers is counted.
+        // Losses are noticed just before what the acknowledgment delivers is counted.
         let restarts = std::mem::take(&mut self.restarts);
         self.round_began = !restarts && sample.sent_after >= self.round_end;
         if self.round_began || restarts {

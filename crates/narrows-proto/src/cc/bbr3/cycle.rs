@@ -57,7 +57,7 @@ impl Model {
         self.start_down(ack.now);
     }
 
-    /// Acknowledgements say how much may be in flight. Returns whether a probe that had stopped early goes on.
+    /// Acknowledgments say how much may be in flight. Returns whether a probe that had stopped early goes on.
     fn update_long_term(&mut self, ack: &Ack, sample: &Sample) -> bool {
         if self.probing.stopping && self.round.began {
             self.probing.samples = false;

@@ -36,7 +36,7 @@ pub(super) struct Model {
     /// The repair of a timeout ends when this much is delivered.
     pub(super) repairing: Option<Bytes>,
     pub(super) random: SplitMix,
-    /// After the acknowledgement before.
+    /// After the acknowledgment before.
     pub(super) delivered: Bytes,
     pub(super) was_empty: bool,
 }
@@ -45,7 +45,7 @@ pub(super) struct Model {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Round {
     pub(super) end: Bytes,
-    /// The acknowledgement at hand began one.
+    /// The acknowledgment at hand began one.
     pub(super) began: bool,
     pub(super) count: u64,
 }

@@ -1,9 +1,9 @@
 use crate::units::{BitRate, Bytes};
 
-/// Facts about an acknowledgement besides its fields.
+/// Facts about an acknowledgment besides its fields.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sample {
-    /// None of reordered acknowledgements.
+    /// None of reordered acknowledgments.
     pub(super) rate: Option<BitRate>,
     /// Bytes delivered in the flight of the newest segment.
     pub(super) delivered: Bytes,
@@ -13,6 +13,6 @@ pub(super) struct Sample {
     pub(super) inflight: Bytes,
     pub(super) lost: Bytes,
     pub(super) app_limited: bool,
-    /// The first acknowledgement after an idle time.
+    /// The first acknowledgment after an idle time.
     pub(super) restart: bool,
 }

@@ -171,7 +171,7 @@ fn a_probe_comes_after_the_wait_or_when_reno_would_need_it() {
             model.mode == Mode::Refill
         })
     };
-    // The number of acknowledgements of a whole flight that it took.
+    // The number of acknowledgments of a whole flight that it took.
     assert_eq!([33, 63, 90].map(rounds), [Some(33), Some(63), Some(63)]);
 }
 
@@ -262,7 +262,7 @@ fn the_long_term_bound_grows_by_1_2_4_segments_a_round_while_the_window_is_full(
     let mut grown = vec![0];
     for number in 1..=4 {
         for part in 0..4 {
-            // Four acknowledgements a round; none says that more than the bound was in flight.
+            // Four acknowledgments a round; none says that more than the bound was in flight.
             let ack = flight(&model, at(10 * number + part), 25, 90, 0);
             model.on_ack(&ack);
         }

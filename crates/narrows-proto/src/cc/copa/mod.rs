@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! Windows in segments, rates in segments/s.                        Arun & Balakrishnan, NSDI 2018
-//! Each acknowledgement                                              §2.1
+//! Each acknowledgment                                              §2.1
 //!     dq     = RTTstanding − RTTmin        RTTstanding: minimum over srtt/2; RTTmin: over 10 s
 //!     target = 1/(δ·dq),  rate = cwnd/RTTstanding
 //!     cwnd  += v·acked/(δ·cwnd)            if rate ≤ target, else −= the same
@@ -19,7 +19,7 @@
 //! ```
 //! In default mode a loss changes nothing. The window may be 2 segments at the least, as in the authors' code.
 //!
-//! Differs from Copa §2.1: an acknowledgement of several segments counts as that many, or delayed acknowledgements would halve
+//! Differs from Copa §2.1: an acknowledgment of several segments counts as that many, or delayed acknowledgments would halve
 //! v; and none changes the window by more than it acknowledged, which bounds v (the authors' code: v ≤ cwnd).
 //! Differs from Copa §2.1: v doubles after four windows in one direction, not three, as in mvfst with RTTstanding. The swing of
 //! §3 keeps its direction for 2.5 rounds, and with whole packets and windows that begin anywhere three windows see it as one
@@ -287,7 +287,7 @@ impl State {
 /// Statistics of round-trip times and rates, from which the queue is judged.
 #[derive(Clone, Debug)]
 struct Delays {
-    /// `RTTstanding`: what the queue holds even between bursts of acknowledgements.
+    /// `RTTstanding`: what the queue holds even between bursts of acknowledgments.
     standing: RecentMin<Span>,
     /// `RTTmin`.
     lowest: RecentMin<Span>,

@@ -12,7 +12,7 @@ fn ms(ms: u64) -> Span {
     Span::from_ms(ms)
 }
 
-/// An acknowledgement of one segment that took `rtt_ms`, at `now_ms`; a round trip is 20 ms.
+/// An acknowledgment of one segment that took `rtt_ms`, at `now_ms`; a round trip is 20 ms.
 fn took(now_ms: u64, rtt_ms: u64) -> Ack {
     Ack { now: at(now_ms), rtt: Some(ms(rtt_ms)), srtt: ms(20), ..ack(MSS) }
 }
@@ -46,7 +46,7 @@ fn packets_are_paced_at_twice_the_rate_of_the_window() {
 }
 
 #[test]
-fn a_burst_of_late_acknowledgements_is_not_a_queue() {
+fn a_burst_of_late_acknowledgments_is_not_a_queue() {
     // The standing delay is the minimum of the last half round trip, 10 ms.
     let mut copa = steering(11.9);
     copa.on_ack(&took(22, 60));

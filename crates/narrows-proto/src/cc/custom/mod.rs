@@ -66,7 +66,7 @@ pub trait Maker: fmt::Debug + Send + Sync {
     }
 }
 
-/// Signals that a control uses besides acknowledgements, losses and timeouts.
+/// Signals that a control uses besides acknowledgments, losses and timeouts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Uses {
     /// Use of congestion marks by its connections.

@@ -1,8 +1,8 @@
 //! GEMINI: marks bound the queues inside a data center, delay bounds what is in flight between data centers.
 //!
-//! For every acknowledgement; windows in segments, C the capacity, RTT the base round-trip time.
+//! For every acknowledgment; windows in segments, C the capacity, RTT the base round-trip time.
 //! ```text
-//! DCN congested: this acknowledgement reports marks                       GEMINI §III-B, Algorithm 1
+//! DCN congested: this acknowledgment reports marks                       GEMINI §III-B, Algorithm 1
 //! WAN congested: RTT_min > RTT + T, RTT_min the minimum over a round
 //! If either, and the last reduction is more than a round trip ago:
 //!     F    = 4K/(C·RTT + K)                                               Theorem 1, §III-C
@@ -20,12 +20,12 @@
 //! Differs from GEMINI Theorem 1: F is 1/2 at most, as in DCTCP. The theorem bounds F from above; on short paths its bound
 //! exceeds 1, and the text says of a path with K = C·RTT/7 that F = 1/2 is "exactly" DCTCP's. Whether the cap helps or harms
 //! fairness among round-trip times depends on K: with the 300 packets of §IV-C shares are nearer to equal with it, with 50
-//! packets and prompt acknowledgements without it (`max_scale = 4`). A cut by marks takes half of the window at most even
+//! packets and prompt acknowledgments without it (`max_scale = 4`). A cut by marks takes half of the window at most even
 //! then: alpha·F of a window would leave nothing.
 //! Differs from GEMINI §III-B: slow start, which it does not describe, is TCP's and ends with the first reduction, or with the
 //! first mark or loss (`slow_start_ignores_delay`). The restart after an idle time is TCP's as well. Neither a mark nor a delay takes
 //! the threshold below two segments (RFC 5681 §3.1 Eq. 4), so a window that a timeout has left at one segment leaves it with the next
-//! acknowledgement that reports no congestion.
+//! acknowledgment that reports no congestion.
 //! Differs from GEMINI Algorithm 1: a round trip has passed when a segment sent after the reduction is acknowledged, and
 //! `RTT_min` counts no segments sent before it: they report on the old window, and would have it reduced twice.
 //!
@@ -198,7 +198,7 @@ pub struct Gemini {
     delayed: bool,
     /// At most one reduction in a round trip.
     rest: Rest,
-    /// Zero before the first acknowledgement.
+    /// Zero before the first acknowledgment.
     srtt: Span,
 }
 

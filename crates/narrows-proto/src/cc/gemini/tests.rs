@@ -28,7 +28,7 @@ fn at(ms: u64) -> Time {
     Time::ZERO + Span::from_ms(ms)
 }
 
-/// An acknowledgement after `rtt_ms` that does not let the window grow.
+/// An acknowledgment after `rtt_ms` that does not let the window grow.
 fn seen(now: Time, rtt_ms: u64) -> Ack {
     let rtt = Span::from_ms(rtt_ms);
     Ack { now, rtt: Some(rtt), srtt: rtt, cwnd_limited: false, ..ack(MSS) }
@@ -38,7 +38,7 @@ fn segments(gemini: &Gemini) -> f64 {
     gemini.window.get()
 }
 
-/// The base is 10 ms, and one whole round takes `round` each. The acknowledgement that ends it is at 100 ms.
+/// The base is 10 ms, and one whole round takes `round` each. The acknowledgment that ends it is at 100 ms.
 fn after_round(gemini: &mut Gemini, round: &[u64]) {
     gemini.on_ack(&Ack { round_start: true, ..seen(at(20), 10) });
     for (index, rtt) in round.iter().enumerate() {
@@ -173,13 +173,13 @@ fn round_trips_begun_before_a_reduction_do_not_cause_the_next() {
 }
 
 #[test]
-fn a_window_of_acknowledgements_adds_h() {
+fn a_window_of_acknowledgments_adds_h() {
     let mut gemini = gemini(1.0, |params| params);
     gemini.on_ack(&Ack { marked: MSS, ..seen(at(20), 10) });
     for _ in 0..5 {
         gemini.on_ack(&Ack { cwnd_limited: true, ..seen(at(40), 10) });
     }
-    // 1.2, less what the later acknowledgements of a window lose because it has grown: at most 1.2²/5/2.
+    // 1.2, less what the later acknowledgments of a window lose because it has grown: at most 1.2²/5/2.
     let grown = segments(&gemini) - 5.0;
     assert!(grown < 1.2 && grown > 1.2 - 0.144, "{grown}");
 }
@@ -361,7 +361,7 @@ fn flows_with_round_trips_64_times_as_long_get_their_share() {
     let with_cap = |max_scale| {
         Config::Gemini(Params { max_scale, marking_threshold: Some((PACKET * 50).into()), ..at_gigabit() })
     };
-    // F without a cap makes short flows give way (4·50/(16 + 50) = 3): with this K and prompt acknowledgements nearly equal
+    // F without a cap makes short flows give way (4·50/(16 + 50) = 3): with this K and prompt acknowledgments nearly equal
     // shares, "regardless of the varying RTTs".
     let published = share(&with_cap(4.0));
     assert!(published > 0.8 && published < 1.25, "{published}");

@@ -1,7 +1,7 @@
 //! HPCC: a window computed from what switches say of their links.
 //!
 //! ```text
-//! Each acknowledgement: inflight of the busiest link     Li et al. (SIGCOMM 2019) Alg. 1, MeasureInflight
+//! Each acknowledgment: inflight of the busiest link     Li et al. (SIGCOMM 2019) Alg. 1, MeasureInflight
 //!     txRate = bytes sent / time, between this record of a link and the one before
 //!     u = min(queue, queue before)/(B·T) + txRate/B      of the link where it is largest, with tau = time there, T at most
 //!     U = (1 − tau/T)·U + (tau/T)·u
@@ -16,7 +16,7 @@
 //!
 //! The paper leaves open what U is at first (1, as in HPCC's simulations), what the first record is compared with (nothing: it
 //! is only kept), and bounds of the window (B·T at the most, `min_rate`·T at the least, one packet on its way in any case). The end of a
-//! round trip is the acknowledgement of something sent after the last one that was (`lastUpdateSeq`), as the transport counts
+//! round trip is the acknowledgment of something sent after the last one that was (`lastUpdateSeq`), as the transport counts
 //! rounds. Losses and timeouts do not change the window.
 
 #[cfg(test)]
@@ -38,7 +38,7 @@ pub struct Params {
     /// maxStage, round trips of additive increase before the window is scaled; 5 (Li et al. §5.1). HPCC's simulations have 0.
     pub max_stage: u32,
     /// T, the base round-trip time; 13 us as in the simulations of Li et al. (§5.1). It should be the longest of the network,
-    /// sending a packet and its acknowledgement included.
+    /// sending a packet and its acknowledgment included.
     pub base_rtt: Span,
     /// N, flows that share a link, for the default of `w_ai`. 100: with hosts at 100 Gb/s `w_ai` is 81 B, and Li et al. have 80 B
     /// (§5.1).
@@ -71,7 +71,7 @@ pub struct Hpcc {
     /// U.
     utilization: f64,
     inc_stage: u32,
-    /// Telemetry that came just before an acknowledgement, and its state.
+    /// Telemetry that came just before an acknowledgment, and its state.
     received: Received,
     /// A round trip is over and Wc has not been updated.
     round_over: bool,

@@ -1,7 +1,7 @@
 use super::super::Ack;
 use crate::units::{BitRate, Bytes, Span, Time};
 
-/// Data acknowledged at once beyond the estimated rate: a receiver or a link that collects acknowledgements
+/// Data acknowledged at once beyond the estimated rate: a receiver or a link that collects acknowledgments
 /// leaves the sender without any for a while, and the window must have room for that.
 #[derive(Clone, Debug, Default)]
 pub struct Aggregation {

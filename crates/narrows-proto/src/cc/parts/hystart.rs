@@ -82,7 +82,7 @@ impl HyStart {
         if let Phase::Conservative { .. } = self.phase { self.params.css_growth_divisor } else { 1 }
     }
 
-    /// An acknowledgement arrived in slow start. True says that slow start is over.
+    /// An acknowledgment arrived in slow start. True says that slow start is over.
     #[must_use]
     pub fn on_ack(&mut self, rtt: Option<Span>, round_start: bool) -> bool {
         if round_start && self.on_round() {

@@ -48,7 +48,7 @@ mod tests {
     use crate::cc::conformance::{MSS, ack};
 
     #[test]
-    fn a_round_is_one_sample_whatever_its_acknowledgements() {
+    fn a_round_is_one_sample_whatever_its_acknowledgments() {
         let mut alpha = MarkedFraction::new(0.0, 0.5);
         alpha.add(&ack(MSS * 3));
         assert_eq!(alpha.get(), 0.0);

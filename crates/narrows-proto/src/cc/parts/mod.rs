@@ -13,7 +13,7 @@ mod segment_window;
 mod windowed_max;
 
 /// The slow start threshold stays at this many segments at least (RFC 5681 §3.1 Eq. 4). At one segment, congestion avoidance would begin
-/// where every segment waits for a delayed acknowledgement.
+/// where every segment waits for a delayed acknowledgment.
 pub const MIN_THRESHOLD: u64 = 2;
 
 pub use crate::split_mix::SplitMix;

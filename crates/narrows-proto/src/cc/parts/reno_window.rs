@@ -19,7 +19,7 @@ pub struct RenoWindow {
     ssthresh: Bytes,
     /// Acknowledged towards the next segment of congestion avoidance.
     credit: Bytes,
-    /// L, the most segments one acknowledgement adds in slow start.
+    /// L, the most segments one acknowledgment adds in slow start.
     slow_start_limit: u32,
     /// The same after a timeout.
     limit_after_timeout: u32,
@@ -112,7 +112,7 @@ impl RenoWindow {
         }
         self.cwnd = self.mss;
         self.credit = Bytes::ZERO;
-        // One acknowledgement may now cover much that was sent before the timeout (RFC 3465 §2.3).
+        // One acknowledgment may now cover much that was sent before the timeout (RFC 3465 §2.3).
         self.slow_start_limit = self.slow_start_limit.min(self.limit_after_timeout);
     }
 
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_timeout_an_acknowledgement_adds_one_segment_at_the_most() {
+    fn after_a_timeout_an_acknowledgment_adds_one_segment_at_the_most() {
         let mut window = window(20);
         window.collapse(MSS * 20, false);
         window.grow(MSS * 8);

@@ -15,7 +15,7 @@ pub struct SegmentWindow {
     mss: f64,
     cwnd: f64,
     ssthresh: f64,
-    /// L, the most segments one acknowledgement adds in slow start.
+    /// L, the most segments one acknowledgment adds in slow start.
     slow_start_limit: u32,
     /// The same after a timeout.
     limit_after_timeout: u32,
@@ -107,7 +107,7 @@ impl SegmentWindow {
             self.ssthresh = self.half_used(flight_size);
         }
         self.cwnd = 1.0;
-        // One acknowledgement may now cover much that was sent before the timeout (RFC 3465 §2.3).
+        // One acknowledgment may now cover much that was sent before the timeout (RFC 3465 §2.3).
         self.slow_start_limit = self.slow_start_limit.min(self.limit_after_timeout);
     }
 

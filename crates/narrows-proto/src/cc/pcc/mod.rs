@@ -2,7 +2,7 @@
 //! sent in each of them.
 //!
 //! ```text
-//! interval   length max(10 packets, U[a, b]·srtt); covers the bytes sent from its first to its last acknowledgement
+//! interval   length max(10 packets, U[a, b]·srtt); covers the bytes sent from its first to its last acknowledgment
 //! result     when all its bytes are delivered or lost, about a round trip after its end
 //! cwnd       window_rtts·rate·srtt: a bound for silence, not a control
 //! ```

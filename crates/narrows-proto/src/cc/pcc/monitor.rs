@@ -98,7 +98,7 @@ impl<A: Copy> Monitor<A> {
         self.intervals[..self.len].last_mut().filter(|last| last.ended == Time::NEVER)
     }
 
-    /// Takes in the round-trip time of an acknowledgement, for the interval in which its segment was sent.
+    /// Takes in the round-trip time of an acknowledgment, for the interval in which its segment was sent.
     pub(crate) fn measure(&mut self, ack: &Ack) {
         let Some(rtt) = ack.rtt else { return };
         let sent_at = Time::ZERO + ack.now.saturating_since(Time::ZERO + rtt);

@@ -85,7 +85,7 @@ pub(crate) struct RateSender<S> {
     opening: Bytes,
 }
 
-/// The window is at least this many segments, so that acknowledgements that are delayed still come.
+/// The window is at least this many segments, so that acknowledgments that are delayed still come.
 const MIN_WINDOW: u64 = 4;
 
 impl<S: Strategy> RateSender<S> {

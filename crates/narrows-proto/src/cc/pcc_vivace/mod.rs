@@ -66,7 +66,7 @@ pub struct Params {
     pub interval_max: f64,
     /// An interval lasts at least as long as this many segments take; 10, as in Allegro.
     pub interval_packets: u64,
-    /// Window as a multiple of rate times smoothed round-trip time; 2, so that the rate rules while acknowledgements come.
+    /// Window as a multiple of rate times smoothed round-trip time; 2, so that the rate rules while acknowledgments come.
     pub window_rtts: f64,
 }
 

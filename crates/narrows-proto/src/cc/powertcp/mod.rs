@@ -1,7 +1,7 @@
 //! PowerTCP: a window from the power of the busiest link, the rate of its arrivals times what is on the path and in the queue.
 //!
 //! ```text
-//! Each acknowledgement, of each link with two records dt apart           Addanki et al. (NSDI 2022), code of the authors for Linux
+//! Each acknowledgment, of each link with two records dt apart           Addanki et al. (NSDI 2022), code of the authors for Linux
 //!     lambda = max(0, Δqueue + Δsent)/dt                                 what arrived there
 //!     P      = lambda·(queue + b·tau)/(b²·tau)                           b its rate; 1 if it is just busy and nothing waits
 //! P of the link where it is largest, with its dt, tau at most
@@ -40,7 +40,7 @@ use crate::units::{Span, Time};
 #[schemars(rename = "PowerTcp")]
 pub struct Params {
     /// tau, the base round-trip time; 13 us, as for `hpcc`. It should be the longest of the network, sending a packet and its
-    /// acknowledgement included.
+    /// acknowledgment included.
     pub base_rtt: Span,
     /// gamma, the weight of the newest window; 0.9 (code of Addanki et al.: 921/1024).
     pub gain: f64,
@@ -59,7 +59,7 @@ impl Default for Params {
 pub struct Powertcp {
     window: Box<PowerWindow>,
     last: Box<Latest>,
-    /// S has changed since the last acknowledgement.
+    /// S has changed since the last acknowledgment.
     measured: bool,
 }
 

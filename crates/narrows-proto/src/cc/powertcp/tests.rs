@@ -32,7 +32,7 @@ impl Fixture {
         fixture
     }
 
-    /// An acknowledgement at `ns` of a packet sent `rtt` ns before. Returns S and the window.
+    /// An acknowledgment at `ns` of a packet sent `rtt` ns before. Returns S and the window.
     fn receive(&mut self, ns: u64, rtt: u64, hops: impl IntoIterator<Item = Hop>) -> (f64, f64) {
         self.0.on_signal(at(ns), &Signal::Telemetry(&Telemetry::new(7, hops)));
         self.0.on_ack(&Ack { now: at(ns), rtt: Some(Span::from_ns(rtt)), ..ack(MSS) });

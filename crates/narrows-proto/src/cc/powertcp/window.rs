@@ -89,7 +89,7 @@ impl PowerWindow {
         });
     }
 
-    /// The window after an acknowledgement, once there is a power.
+    /// The window after an acknowledgment, once there is a power.
     pub(in crate::cc) fn update(&mut self, ack: &Ack) {
         let Some(power) = self.power else { return };
         let old = self.at_sending(ack);
@@ -105,7 +105,7 @@ impl PowerWindow {
         self.cwnd = cwnd;
     }
 
-    /// The window when the packet was sent that an acknowledgement answers.
+    /// The window when the packet was sent that an acknowledgment answers.
     fn at_sending(&mut self, ack: &Ack) -> f64 {
         if let Some(rtt) = ack.rtt {
             let sent = Time::from_ps(ack.now.as_ps().saturating_sub(rtt.as_ps()));

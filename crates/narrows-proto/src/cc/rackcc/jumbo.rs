@@ -155,7 +155,7 @@ impl JumboFlow {
         }
     }
 
-    /// A packet and its acknowledgement took this time there and back.
+    /// A packet and its acknowledgment took this time there and back.
     pub fn on_rtt(&mut self, rtt: Span) {
         self.rtt = if self.rtt == Span::ZERO { rtt } else { (self.rtt * 7 + rtt) / 8 };
         self.base_rtt = self.base_rtt.min(rtt);
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn a_period_without_acknowledgements_leaves_alpha_alone() {
+    fn a_period_without_acknowledgments_leaves_alpha_alone() {
         let mut jumbo = JumboFlow::new(at(0));
         jumbo.on_acked(1, true);
         let first = jumbo.report(&params(), at(10)).alpha;

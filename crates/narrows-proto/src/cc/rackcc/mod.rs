@@ -1,7 +1,7 @@
 //! RackCC: the rate of a subflow follows what its rack knows of the path (Zhuo et al., HotNets 2016).
 //!
 //! Its reaction to reports is in [`subflow`]; here is how a connection feeds it: rounds are those of its
-//! acknowledgements, its share is their window, and its rate paces packets. Marks that its own acknowledgements echo are left
+//! acknowledgments, its share is their window, and its rate paces packets. Marks that its own acknowledgments echo are left
 //! to the switch of its rack, which counts them for all subflows.
 
 use super::{

@@ -60,7 +60,7 @@ pub struct Params {
     pub opening: Opening,
     /// Part of f that remains after a loss; 1/2. RackCC does not say.
     pub after_loss: f64,
-    /// With a window: packets leave at this times f, so that acknowledgements and not the smoothed round-trip time decide when; 2.
+    /// With a window: packets leave at this times f, so that acknowledgments and not the smoothed round-trip time decide when; 2.
     /// With less subflows see longer queues than connections of DCTCP, and get less beside them.
     pub pacing: f64,
     /// With a rate: at most this times rate and round-trip time are on their way; 2. A guard against answers that stay out.
@@ -264,7 +264,7 @@ impl Subflow {
         self.rtt
     }
 
-    /// Bytes on the wire that may be on its way. Packets come whole and acknowledgements for several, so a window has room for
+    /// Bytes on the wire that may be on its way. Packets come whole and acknowledgments for several, so a window has room for
     /// one more: its rate is what bounds it on average.
     pub fn in_flight(&self) -> Bytes {
         Bytes::from_f64(match self.params.control {

@@ -16,7 +16,7 @@
 //! difference. Losses and timeouts do not change the rate.
 //!
 //! Differs from Mittal et al. §5: packets leave one by one at the rate, not in bursts of a segment, so the time to send a segment
-//! is not part of a round trip and is not taken off; that of one packet and its acknowledgement is part of it.
+//! is not part of a round trip and is not taken off; that of one packet and its acknowledgment is part of it.
 //! Differs from Mittal et al. §4.3: a flow begins at the rate of the host's link, as their first flow of a host does, however many
 //! others there are.
 

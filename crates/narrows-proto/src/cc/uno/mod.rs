@@ -1,6 +1,6 @@
 //! UnoCC: one control for flows inside a data center and between them, for switches with phantom queues.
 //!
-//! For every acknowledgement; windows and acked in bytes on the wire, base the base round-trip time, BDP = C·base.
+//! For every acknowledgment; windows and acked in bytes on the wire, base the base round-trip time, BDP = C·base.
 //! ```text
 //! not marked and rtt < 1.05·base                 cwnd += AI·acked/cwnd, AI = 0.001·BDP       Uno (SC 2025), code of the artifact
 //! end of an epoch: a packet sent at or after its end mark is acknowledged
@@ -29,7 +29,7 @@
 //! Differs from Uno: beta is 1/2 at most, which its formula exceeds where BDP < 7K.
 //! Differs from Uno: the rate follows the window at once, not every twentieth of a round trip.
 //! Differs from Uno: an end mark is never before the packet that ended the epoch, so that a flow which was idle does not decide with each
-//! acknowledgement; and a flow that had nothing more to send neither grows nor adapts quickly. Quick adapt always looks at a whole round
+//! acknowledgment; and a flow that had nothing more to send neither grows nor adapts quickly. Quick adapt always looks at a whole round
 //! trip, and never raises the window.
 
 #[cfg(test)]

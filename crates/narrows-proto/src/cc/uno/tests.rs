@@ -26,7 +26,7 @@ fn at(us: u64) -> Time {
     Time::ZERO + Span::from_us(us)
 }
 
-/// An acknowledgement at `us` of packets that were sent `rtt` before.
+/// An acknowledgment at `us` of packets that were sent `rtt` before.
 fn seen(us: u64, rtt: u64, segments: u64, marked: u64) -> Ack {
     let rtt = Span::from_us(rtt);
     Ack {
@@ -130,7 +130,7 @@ fn a_long_epoch_ends_a_round_trip_later() {
 }
 
 #[test]
-fn a_flow_that_was_idle_does_not_decide_with_every_acknowledgement() {
+fn a_flow_that_was_idle_does_not_decide_with_every_acknowledgment() {
     let mut uno = in_epochs(&Params::default(), 100_000.0, 0.0, 1_000);
     uno.on_ack(&seen(9_100, 100, 1, 0));
     assert_eq!(uno.0.epoch.map(|epoch| epoch.end), Some(at(9_000)));

@@ -1,4 +1,4 @@
-//! Effects of an acknowledgement: delivered segments leave the scoreboard, losses and marks are noticed, repairs end, and
+//! Effects of an acknowledgment: delivered segments leave the scoreboard, losses and marks are noticed, repairs end, and
 //! the controller receives a digest.
 
 use super::{Flight, Phase, Probe, Repair, Sender, Undo};
@@ -12,7 +12,7 @@ use crate::stream::wire::AckFrame;
 use crate::units::{BitRate, Bytes, Span, Time};
 
 impl Sender {
-    /// An acknowledgement arrived.
+    /// An acknowledgment arrived.
     pub fn on_ack(&mut self, params: &Params, now: Time, frame: &AckFrame) {
         if frame.syn {
             self.on_syn_ack(now, frame);
@@ -95,7 +95,7 @@ impl Sender {
             return;
         }
         let duplicate = frame.sacks.duplicate(frame.ack);
-        // In the order of sequence: what one acknowledgement reports has not been reordered (RFC 8985 §6.2 step 3).
+        // In the order of sequence: what one acknowledgment reports has not been reordered (RFC 8985 §6.2 step 3).
         for block in frame.sacks.ascending(usize::from(duplicate.is_some())) {
             self.board.sack(block, tally);
         }

@@ -1,6 +1,6 @@
 //! The sending half of a connection: queries the parts beside it and acts on their answers.
 //!
-//! Here is what a sender is made of; [`ack`] is what an acknowledgement does, [`timer`] what the passing of time does, and
+//! Here is what a sender is made of; [`ack`] is what an acknowledgment does, [`timer`] what the passing of time does, and
 //! [`transmit`] what is sent next.
 
 mod ack;
@@ -27,7 +27,7 @@ use crate::units::{BitRate, Bytes, Span, Time};
 /// The sending half of a connection while it carries one flow.
 ///
 /// Call [`start`](Sender::start) once, unless the connection has carried flows before ([`again`](Sender::again)),
-/// [`on_ack`](Sender::on_ack) for every acknowledgement, [`on_timer`](Sender::on_timer) at [`next_timer`](Sender::next_timer), and
+/// [`on_ack`](Sender::on_ack) for every acknowledgment, [`on_timer`](Sender::on_timer) at [`next_timer`](Sender::next_timer), and
 /// [`poll_transmit`](Sender::poll_transmit) whenever the link is free.
 #[derive(Debug)]
 pub struct Sender {
@@ -49,7 +49,7 @@ pub struct Sender {
     pacer: Pacer,
     bursts: Bursts,
     timer: Timer,
-    /// When the retransmission timer expires. Progress restarts it; other acknowledgements leave it alone, even if they
+    /// When the retransmission timer expires. Progress restarts it; other acknowledgments leave it alone, even if they
     /// change the timeout (RFC 6298 §5.3).
     rto_at: Time,
     /// A round-trip time was measured since the last probe (RFC 8985 §7.3).
@@ -76,7 +76,7 @@ pub struct Sender {
     sent_besides: Bytes,
     /// Payload that earlier flows of the connection delivered.
     delivered_before: Bytes,
-    /// Acknowledgement that the controller received last.
+    /// Acknowledgment that the controller received last.
     #[cfg(test)]
     pub(in crate::stream) last_ack: Option<crate::cc::Ack>,
 }
@@ -158,7 +158,7 @@ impl Stats {
 pub enum Repairing {
     /// Nothing.
     Nothing,
-    /// A loss that acknowledgements have reported.
+    /// A loss that acknowledgments have reported.
     Loss,
     /// All that was on its way when the retransmission timer expired.
     Timeout,
@@ -171,7 +171,7 @@ pub enum Poll {
     Send(Segment),
     /// Ask again then.
     At(Time),
-    /// Nothing to send until an acknowledgement or a timer changes that.
+    /// Nothing to send until an acknowledgment or a timer changes that.
     Blocked,
 }
 
@@ -221,7 +221,7 @@ struct Undo {
     duplicates: u64,
 }
 
-/// Data outstanding before an acknowledgement or a timer changed it.
+/// Data outstanding before an acknowledgment or a timer changed it.
 #[derive(Clone, Copy, Debug)]
 struct Flight {
     /// FlightSize of RFC 5681 §2.

@@ -48,7 +48,7 @@ impl Sender {
             && self.sampled
     }
 
-    /// PTO of RFC 8985 §7.2: a lone segment may wait for its acknowledgement to be delayed. The retransmission timer cuts it
+    /// PTO of RFC 8985 §7.2: a lone segment may wait for its acknowledgment to be delayed. The retransmission timer cuts it
     /// short.
     fn probe_timeout(&self, params: &Params) -> Span {
         let alone = self.board.len() == 1 && params.ack_every > 1;

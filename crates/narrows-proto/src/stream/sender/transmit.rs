@@ -29,7 +29,7 @@ pub enum Held {
     Ready,
     /// Ask again then.
     Until(Time),
-    /// Nothing until an acknowledgement or a timer changes that.
+    /// Nothing until an acknowledgment or a timer changes that.
     Blocked,
 }
 
@@ -196,7 +196,7 @@ impl Sender {
         Poll::Send(Segment { syn: true, retransmission: attempts > 0, ..Segment::default() })
     }
 
-    /// The window lets nothing out before another acknowledgement, whatever its pacing says.
+    /// The window lets nothing out before another acknowledgment, whatever its pacing says.
     pub fn is_full(&self) -> bool {
         let inflight = self.board.inflight();
         let begins = self.bursts.left == 0;

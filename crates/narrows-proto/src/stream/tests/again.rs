@@ -140,7 +140,7 @@ proptest! {
             again += pipe.stats().retransmitted;
             let first = &pipe.acks[0];
             prop_assert!(first.round_start && first.delivery.app_limited);
-            // All the last flow sent counts, also what was sent after its last acknowledgement had left.
+            // All the last flow sent counts, also what was sent after its last acknowledgment had left.
             prop_assert!(first.sent > whole);
             let mut before = last;
             for ack in &pipe.acks {

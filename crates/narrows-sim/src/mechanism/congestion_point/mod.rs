@@ -1,7 +1,7 @@
 //! Congestion points: they sample what joins a queue and tell its source how the queue fares.
 //!
 //! Each queue of a port, one for each priority, is sampled by itself. What is sampled is the arriving packet; the queue
-//! includes it. Acknowledgements count as arrivals, but no message follows them: nothing limits them at their source.
+//! includes it. Acknowledgments count as arrivals, but no message follows them: nothing limits them at their source.
 //! Messages themselves are not sampled (IEEE 802.1Qau §32.1.1).
 
 mod bcn;
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn acknowledgements_are_samples_without_a_message() {
+    fn acknowledgments_are_samples_without_a_message() {
         let mut points = points(&every_frame());
         assert_eq!(arrive(&mut points, 0, packet(Kind::Ack, 0), 60_000), None);
         // The sample counts: nothing has changed since.

@@ -5,13 +5,13 @@
 //!           when its last packet came, and the port that took
 //! flowlet   ends when no packet of the entry has come for longer than the gap
 //! choice    the next packet begins a flowlet, on a port at random; all that follow take the same
-//! ageing    an entry without packets for this long is forgotten
+//! aging    an entry without packets for this long is forgotten
 //! ```
 //! Congestion moves flowlets by itself: on a slow path packets and acknowledgments come with more gaps, so flows leave it more often than
 //! a fast one (Vanini et al., NSDI 2017).
 //!
 //! If the gap exceeds the difference of the delays of two paths, queues included, no packet overtakes another: the last one of a flowlet
-//! has arrived before the first one of the next can. The default, 100 us, and the 2 ms of ageing are those of the code of
+//! has arrived before the first one of the next can. The default, 100 us, and the 2 ms of aging are those of the code of
 //! ConWeave's authors; 500 us are usual in papers.
 //!
 //! Flows that share an entry of the table share flowlets, and pause together. Switches keep no list of flows, so the table is bounded.
@@ -46,8 +46,8 @@ pub(crate) struct FlowletSwitching {
 impl FlowletSwitching {
     pub(crate) fn new(settings: &Flowlets, site: &RoutingSite) -> Self {
         let mut random = Stream::new(site.seed, Purpose::Flowlets, site.node.0.into());
-        let &Flowlets { gap, table, ageing } = settings;
-        Self { table: FlowletTable::new((table, gap, ageing), random.bits(), site), random }
+        let &Flowlets { gap, table, aging } = settings;
+        Self { table: FlowletTable::new((table, gap, aging), random.bits(), site), random }
     }
 }
 

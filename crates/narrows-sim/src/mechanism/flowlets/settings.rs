@@ -18,12 +18,13 @@ pub struct Flowlets {
     /// Entries of the table of a switch; 16384.
     pub table: u32,
     /// An entry without packets for this long is forgotten; 2 ms.
-    pub ageing: Span,
+    #[serde(alias = "ageing")]
+    pub aging: Span,
 }
 
 impl Default for Flowlets {
     fn default() -> Self {
-        Self { gap: Span::from_us(100), table: 16_384, ageing: Span::from_ms(2) }
+        Self { gap: Span::from_us(100), table: 16_384, aging: Span::from_ms(2) }
     }
 }
 
@@ -33,7 +34,7 @@ impl Flowlets {
     /// # Errors
     /// The first that is not.
     pub fn check(&self, ranges: &mut Ranges) -> Result<(), OutOfRange> {
-        check_table(self.gap, self.table, self.ageing, ranges)
+        check_table(self.gap, self.table, self.aging, ranges)
     }
 }
 
@@ -41,9 +42,9 @@ impl Flowlets {
 ///
 /// # Errors
 /// The first that is not.
-pub fn check_table(gap: Span, table: u32, ageing: Span, ranges: &mut Ranges) -> Result<(), OutOfRange> {
+pub fn check_table(gap: Span, table: u32, aging: Span, ranges: &mut Ranges) -> Result<(), OutOfRange> {
     let gaps = Span::from_ps(1)..=Span::from_secs(10);
     ranges.unless(gaps.contains(&gap), "gap", gap, "more than 0 s, at most 10 s")?;
     ranges.unless((1..=MOST_ENTRIES).contains(&table), "table", table, "1 to 1048576")?;
-    ranges.unless(ageing >= gap, "ageing", ageing, "at least the gap")
+    ranges.unless(aging >= gap, "aging", aging, "at least the gap")
 }

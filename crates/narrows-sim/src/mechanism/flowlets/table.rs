@@ -38,7 +38,7 @@ const _: () = assert!(size_of::<Entry>() as u64 == BYTES_OF_ENTRY);
 pub(crate) struct FlowletTable {
     entries: Box<[Entry]>,
     gap: Span,
-    ageing: Span,
+    aging: Span,
     salt: u64,
     /// By flow: the one in whose place it stands. None if each stands for itself.
     first_of_pairs: Option<Arc<[FlowId]>>,
@@ -47,12 +47,12 @@ pub(crate) struct FlowletTable {
 }
 
 impl FlowletTable {
-    /// With so many entries, this gap and ageing.
-    pub(crate) fn new((entries, gap, ageing): (u32, Span, Span), salt: u64, site: &RoutingSite) -> Self {
+    /// With so many entries, this gap and aging.
+    pub(crate) fn new((entries, gap, aging): (u32, Span, Span), salt: u64, site: &RoutingSite) -> Self {
         Self {
             entries: vec![Entry { last: Time::ZERO, port: NONE }; entries as usize].into(),
             gap,
-            ageing,
+            aging,
             salt,
             first_of_pairs: site.first_of_pairs.clone(),
             counters: vec![FlowletCounters::default(); site.ports],
@@ -71,7 +71,7 @@ impl FlowletTable {
         let entry = &mut self.entries[place];
         let idle = now.saturating_since(entry.last);
         entry.last = now;
-        let before = (idle <= self.ageing && ports.contains(&entry.port)).then_some(entry.port);
+        let before = (idle <= self.aging && ports.contains(&entry.port)).then_some(entry.port);
         if let Some(port) = before.filter(|_| idle <= self.gap) {
             return port;
         }

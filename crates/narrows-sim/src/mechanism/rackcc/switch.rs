@@ -201,7 +201,7 @@ impl RackState {
         entry.seen = now;
         let jumbo = entry.jumbo;
         match kind {
-            // The acknowledgement of a SYN that was sent twice gives no time (Karn's rule).
+            // The acknowledgment of a SYN that was sent twice gives no time (Karn's rule).
             Kind::Syn => {
                 entry.probe = if entry.probe.is_none() { Some((0, now)) } else { Some((0, Time::NEVER)) }
             }
@@ -222,7 +222,7 @@ impl RackState {
         if several { Pass::Over(packet, number) } else { Pass::Through(packet) }
     }
 
-    /// An acknowledgement for a subflow of the rack.
+    /// An acknowledgment for a subflow of the rack.
     fn on_answer<O>(&mut self, now: Time, packet: Packet, kind: Kind, world: &mut World<O>) {
         let place = world.flows.at_switch[packet.flow().index()];
         let Some(entry) = self.entry_mut(place).filter(|entry| entry.incarnation == packet.incarnation())

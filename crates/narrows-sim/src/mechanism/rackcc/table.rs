@@ -66,7 +66,7 @@ pub(super) struct Entry {
     /// Bytes on the wire that an acknowledged unit stands for, a byte of payload or a datagram; 2^16 times as many.
     pub(super) unit: u64,
     pub(super) seen: Time,
-    /// The acknowledgement beyond this number answers what passed then.
+    /// The acknowledgment beyond this number answers what passed then.
     pub(super) probe: Option<(u64, Time)>,
 }
 

@@ -31,7 +31,7 @@ const SEGMENT: f64 = 1448.0;
 /// A full packet on the wire.
 const PACKET: f64 = 1538.0;
 /// An acknowledgment on the wire.
-const ACKNOWLEDGEMENT: f64 = 84.0;
+const ACKNOWLEDGMENT: f64 = 84.0;
 
 /// Two pairs of hosts around a bottleneck.
 struct Path {
@@ -50,7 +50,7 @@ impl Path {
     fn play(&self, seconds: f64, cc: &str, more: &str) -> Trajectory {
         let bits = self.rate * PACKET * 8.0;
         // The bottleneck once, and two host links; 1 us is the delay of each of these.
-        let sending = 1.02 * (PACKET + ACKNOWLEDGEMENT) * 8.0 / bits;
+        let sending = 1.02 * (PACKET + ACKNOWLEDGMENT) * 8.0 / bits;
         let delay_ns = ((self.round_trip - sending) / 2.0 - 2e-6) * 1e9;
         let buffer = PACKET as u64 * self.buffer;
         let marking = self.mark_above.map_or_else(String::new, |k| {
