@@ -91,8 +91,9 @@ pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
     }
     if arguments.names.is_empty() {
         let Arguments { runs, more, .. } = arguments;
-        let machine =
-            format!("{kernel}, {runs} runs of each, {more} of those with a mean outside its band.\n\n");
+        let again = format!(", {more} of those with a mean outside its band");
+        let again = if more > runs { &again } else { "" };
+        let machine = format!("{kernel}, {runs} runs of each{again}.\n\n");
         shell.write_file("docs/twins.md", format!("{ABOUT}{machine}{in_all}{body}"))?;
     }
     Ok(())

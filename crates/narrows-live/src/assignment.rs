@@ -101,7 +101,7 @@ impl Assignment {
 
     pub(crate) fn external(&self) -> External {
         let hosts = self.hosts.iter().map(|(host, _)| *host).collect();
-        External { hosts, smallest_packet: self.sizes.smallest }
+        External { hosts, smallest_packet: self.sizes.smallest, are_machines: true }
     }
 
     /// Hosts that messages of switches come to, each with a control whose connections react.

@@ -27,8 +27,9 @@ use crate::segments::{Cut, Joined, Offload};
 use crate::sys;
 use crate::ways::{Way, Ways};
 
-/// A card is handed no more than this much time of its link in advance, on the clock: as long as it may take to wake.
-const AHEAD_US: u64 = 50;
+/// A card is handed no more than this much time of its link in advance, on the clock: as long as it mostly takes to wake. A link that
+/// runs dry meanwhile has lost that time.
+const AHEAD_US: u64 = 150;
 
 /// A thread that goes first and never rests is stopped by the kernel for 50 ms in each second (`sched_rt_runtime_us`): after so much work it
 /// rests for a moment.

@@ -144,10 +144,12 @@ impl Settings {
         // Packets wait here, where TCP knows of them (TSQ), and not in the device, where it does not. What leaves at once is as much
         // as passes while a timer is late.
         const LATE: Span = Span::from_us(250);
+        // So much slower than the link, so that what waits in the device after a moment in which nobody read it does not stay there.
+        const SLOWER: f64 = 0.995;
         // The queue knows of the framing of a packet, not of that of each of its segments.
         let (segments, frame, wire) = (u64::from(*segments), mtu.get() + 14, WIRE as u64);
         let known = (segments * frame + wire) as f64 / (segments * (frame + wire)) as f64;
-        let rate = self.rate.scaled(known / self.scale);
+        let rate = self.rate.scaled(known * SLOWER / self.scale);
         let burst = ((rate.as_f64() * LATE.as_secs_f64() / 8.0) as u64).max((segments + 1) * frame);
         let queue = format!(
             "qdisc replace dev {DEVICE} root tbf rate {}bit burst {burst} limit {} overhead {WIRE}\n",
@@ -187,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_queue_of_a_host_has_the_rate_of_its_link_on_the_wire() {
+    fn the_queue_of_a_host_is_a_little_slower_than_its_link_on_the_wire() {
         let settings = Settings {
             rate: BitRate::from_gbps(1),
             scale: 10.0,
@@ -203,6 +205,6 @@ mod tests {
         let Commands { network, queue } = settings.commands(HostId(2));
         assert!(network.contains("addr add 10.77.0.3/16"), "{network}");
         assert!(network.contains("initcwnd 10 rto_min 200ms"), "{network}");
-        assert!(queue.contains("rate 100000000bit burst 3125 ") && queue.contains("overhead 24"), "{queue}");
+        assert!(queue.contains("rate 99500000bit burst 3109 ") && queue.contains("overhead 24"), "{queue}");
     }
 }

@@ -54,7 +54,7 @@ impl Net {
     pub fn new(plan: &Arc<Plan>, given: &[&str]) -> Result<Self, Error> {
         let plan = Arc::clone(plan).drawn()?;
         let hosts = given.iter().map(|name| take(&plan, name)).collect::<Result<Vec<_>, _>>()?;
-        let external = External { hosts: hosts.clone(), smallest_packet: SMALLEST };
+        let external = External { hosts: hosts.clone(), smallest_packet: SMALLEST, are_machines: false };
         let steps = Steps::with_external(&plan, &plan.traffic, &external, None);
         let rates = plan.network.topology.host_rates();
         let cards = hosts.iter().map(|host| (*host, Card::new(rates[host.index()]))).collect();

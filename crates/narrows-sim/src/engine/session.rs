@@ -52,6 +52,8 @@ pub struct External {
     pub hosts: Vec<HostId>,
     /// Size on the wire of the smallest packet that they send. Small ones make the windows short.
     pub smallest_packet: Bytes,
+    /// They are machines, which take the time to begin a burst themselves ([`RealHosts::processing`](crate::RealHosts::processing)).
+    pub are_machines: bool,
 }
 
 /// Something that has arrived.
@@ -217,7 +219,7 @@ impl<O: Observer> Session<O> {
         };
         for host in &external.hosts {
             let (shard, node) = session.place(*host);
-            session.shards[shard].host_mut(node).0.leave();
+            session.shards[shard].host_mut(node).0.leave(external.are_machines);
         }
         session
     }

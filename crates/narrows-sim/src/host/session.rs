@@ -93,14 +93,17 @@ impl Host {
         self.senders.nic.backlog(now)
     }
 
-    /// Becomes an external host.
+    /// Becomes an external host, maybe a machine.
     ///
     /// # Panics
     /// If something starts here.
-    pub(crate) fn leave(&mut self) {
+    pub(crate) fn leave(&mut self, is_machine: bool) {
         assert!(self.outstanding() == 0, "something starts at an external host");
         self.outside = Some(Box::default());
         self.watched = true;
+        if is_machine {
+            self.burst_delay = None;
+        }
     }
 
     /// A packet from outside will be ready at `at`. Only external hosts get some.

@@ -15,8 +15,8 @@ use narrows_sim::traffic::{
 };
 use narrows_sim::workload::{Pairs, Partner, Sizes, poisson};
 use narrows_sim::{
-    Codepoint, Delivered, Delivery, Execution, External, FlowId, GroupId, HostId, Injected, LinkId, Network,
-    Purpose, Routing, Session, Stop, Stream,
+    Codepoint, Delivered, Delivery, Execution, External, FlowId, GroupId, HostId, Hosts, Injected, LinkId,
+    Network, Processing, Purpose, RealHosts, Routing, Session, Stop, Stream,
 };
 use proptest::prelude::*;
 
@@ -349,9 +349,30 @@ fn nothing_is_injected_into_the_past() {
 
 /// With these hosts outside.
 fn outside(network: &Network, traffic: &Traffic, hosts: &[u32]) -> Session<()> {
+    outside_as(network, traffic, hosts, false)
+}
+
+fn outside_as(network: &Network, traffic: &Traffic, hosts: &[u32], are_machines: bool) -> Session<()> {
     let hosts = hosts.iter().copied().map(HostId).collect();
-    let external = External { hosts, smallest_packet: Bytes::new(84) };
+    let external = External { hosts, smallest_packet: Bytes::new(84), are_machines };
     Session::new(network, traffic, 1, execution(1), &external, || ())
+}
+
+#[test]
+fn machines_take_the_time_to_begin_a_burst_themselves() {
+    let mut network = star(2);
+    let processing = Processing::Constant(Span::from_us(7));
+    network.hosts = Hosts::Real(RealHosts { processing, clock_ppm: 0, ..RealHosts::default() });
+    let traffic = crate::support::traffic(datagrams(BitRate::from_gbps(10)), Vec::new());
+    let arrival = |are_machines| {
+        let mut session = outside_as(&network, &traffic, &[0, 1], are_machines);
+        let flow = session.open(GroupId(0), HostId(0), HostId(1));
+        let (size, ecn) = (Bytes::new(1000), Codepoint::NotEct);
+        session.send(flow, &Injected::Datagram { number: 1, size, ecn, back: false }, at(Span::from_us(5)));
+        session.advance_until(at(Span::from_us(50)));
+        session.take_deliveries()[0].at
+    };
+    assert_eq!(arrival(false) - arrival(true), Span::from_us(7));
 }
 
 #[test]
