@@ -207,6 +207,10 @@ fn slow(shell: &Shell, narrows: &Path, row: &Row, folder: &Path) -> Result<Strin
     overrides.extend(row.overrides.iter().copied().map(slower));
     for group in row.groups().iter().filter(|_| row.is_gemini()) {
         overrides.push(format!("traffic.{group}.cc.gemini.delay_threshold=25 ms"));
+        // Left out, K would be in proportion to the rate.
+        if row.overrides.contains(&K50) {
+            overrides.push(format!("traffic.{group}.cc.gemini.marking_threshold=76900 B"));
+        }
     }
     let (overrides, out) = (set(&overrides), folder.join("slow/1"));
     let command = cmd!(shell, "{narrows} run {scenario} --out {out} --overwrite --quiet {overrides...}");
@@ -241,8 +245,9 @@ impl Row {
         }
     }
 
+    /// GEMINI is the control unless another is set.
     fn is_gemini(&self) -> bool {
-        self.about.starts_with("GEMINI") || self.figure == 9
+        self.overrides.iter().all(|assignment| !assignment.contains(".cc=") || assignment.contains("gemini"))
     }
 
     /// Its profile of hosts and its times, so many times as long. Groups of Figure 11 start sooner than in the paper.

@@ -32,8 +32,7 @@ const ABOUT: &str = "# Twins\n\n\
     the band. A packet that is milliseconds late means that the fabric stood still, as if its links had. Simulated hosts take as long\n\
     as real ones do of a handshake, and start as long after each other; both are measured before each run.\n\
     A twin with a live run that was too late as a whole is run again, once, whatever came out.\n\
-    One with a mean outside its band is run again, more often; that pass is shown, whatever came out. Sentences in front of a table say what\n\
-    was tried of what differs; they are at the head of the scenario.\n\
+    Sentences in front of a table say what was tried of what differs; they are at the head of the scenario.\n\
     `cargo xtask twins` makes this page; scenarios are in [docs/twins](twins).\n\n";
 
 /// Runs all, and writes the page.
@@ -91,7 +90,7 @@ pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
     }
     if arguments.names.is_empty() {
         let Arguments { runs, more, .. } = arguments;
-        let again = format!(", {more} of those with a mean outside its band");
+        let again = format!("; with a mean outside its band {more} more, which are shown, whatever came out");
         let again = if more > runs { &again } else { "" };
         let machine = format!("{kernel}, {runs} runs of each{again}.\n\n");
         shell.write_file("docs/twins.md", format!("{ABOUT}{machine}{in_all}{body}"))?;

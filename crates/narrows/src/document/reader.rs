@@ -17,8 +17,8 @@ use toml::de::{DeArray, DeTable, DeValue};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::numbers::counted;
 
-/// Names of keys in scenarios that were stored before they were called otherwise.
-const READ_ONLY: [&str; 1] = ["ageing"];
+/// Spellings of keys in older scenarios, which are read and not offered.
+const OLD_SPELLINGS: [&str; 1] = ["ageing"];
 
 /// Why a value could not be read.
 #[derive(Debug)]
@@ -86,7 +86,7 @@ impl Mistake {
         match &self.what {
             What::UnknownKey { key, known } => {
                 let diagnostic = Diagnostic::error(Code::UnknownKey, format!("unknown key \"{key}\""));
-                diagnostic.known(key, known.iter().copied().filter(|key| !READ_ONLY.contains(key)))
+                diagnostic.known(key, known.iter().copied().filter(|key| !OLD_SPELLINGS.contains(key)))
             }
             What::UnknownName { name, known } => {
                 let diagnostic = Diagnostic::error(Code::UnknownName, format!("unknown name \"{name}\""));

@@ -81,17 +81,22 @@ pub(super) fn examine(
     seed: u64,
     before: u32,
 ) -> Result<(Path, Case), Halt> {
-    let (path, _) = shrink(judge, space, path, seed, before)?;
+    let path = shrink(judge, space, path, seed, before)?;
     let control = judge.control;
     let tested = judge.run(&path, control.name, seed)?;
-    let mut references = Vec::new();
+    // All references run here, where a search ends with one that is nearly perfect.
+    let (mut references, mut least) = (Vec::new(), tested.badness);
     for name in control.references() {
         let run = judge.run(&path, name, seed)?;
+        let delivers = delivers(path.share(), &tested.measured, &run.measured);
+        if delivers {
+            least = least.min(run.badness);
+        }
         references.push(Reference {
             control: name.to_owned(),
             badness: number(run.badness),
             goodput: run.measured.mean_goodput(),
-            delivers: delivers(path.share(), &tested.measured, &run.measured),
+            delivers,
         });
     }
     let others = (1..=OTHER_SEEDS).map(|more| judge.score(&path, seed.wrapping_add(more), 0));
@@ -99,7 +104,7 @@ pub(super) fn examine(
         others.map(|scored| Ok(number(scored?.score.unwrap_or_default()))).collect::<Result<_, Halt>>()?;
     let mut case = Case {
         path: path.to_string(),
-        score: 0.0,
+        score: number(tested.badness - least),
         score_before: number(before),
         badness: number(tested.badness),
         share: path.share(),
@@ -109,8 +114,6 @@ pub(super) fn examine(
         text: String::new(),
         curves: Curves::default(),
     };
-    // All references have run.
-    case.score = (case.badness - case.best().map_or(case.badness, |best| best.badness)).max(0.0);
     case.text = text(judge, &path, &case, seed);
     let results = judge.results(case.text.clone())?;
     // A file that shows something else than what the search saw would be worthless.

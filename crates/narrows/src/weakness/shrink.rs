@@ -12,16 +12,16 @@ pub(super) const KEPT: u32 = 80;
 /// More passes than this are not made; each leaves less to do.
 const PASSES: u32 = 8;
 
-/// The simplest path that was found with most of the score, and its score.
+/// The simplest path that was found with most of the score.
 pub(super) fn shrink(
     judge: &Judge<'_>,
     space: &Space,
     path: &Path,
     seed: u64,
     score: u32,
-) -> Result<(Path, u32), Halt> {
+) -> Result<Path, Halt> {
     let bar = (u64::from(score) * u64::from(KEPT) / 100).saturating_sub(1) as u32;
-    let (mut path, mut score) = (path.clone(), score);
+    let mut path = path.clone();
     // A pass begins with what the pass before has refused since it changed the path for the last time.
     let mut refused = HashSet::new();
     for _ in 0..PASSES {
@@ -35,7 +35,7 @@ pub(super) fn shrink(
                 continue;
             }
             match judge.score(&simple, seed, bar)?.score {
-                Some(still) => (path, score) = (simple, still),
+                Some(_) => path = simple,
                 None => _ = refused.insert(simple),
             }
         }
@@ -43,7 +43,7 @@ pub(super) fn shrink(
             break;
         }
     }
-    Ok((path, score))
+    Ok(path)
 }
 
 /// Simpler paths, the simplest first. The path itself may be among them.
@@ -117,7 +117,8 @@ mod tests {
             elements: vec![bursts, rivals],
         };
         let before = judge.score(&path, 1, 0).unwrap().score.expect("losses starve Reno");
-        let (small, score) = shrink(&judge, &space, &path, 1, before).unwrap();
+        let small = shrink(&judge, &space, &path, 1, before).unwrap();
+        let score = judge.score(&small, 1, 0).unwrap().score.expect("most of it stays");
         assert!(u64::from(score) * 100 >= u64::from(before) * u64::from(KEPT) - 100, "{score} of {before}");
         assert_eq!((&small.elements[..], small.queue, small.tested[0].start), (&[][..], Queue::DropTail, 0));
         assert_eq!((small.loss % 1_000, small.buffer), (0, 100), "{small}");

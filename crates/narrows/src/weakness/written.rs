@@ -117,12 +117,11 @@ fn changes(path: &Path) -> String {
         let p = recovery * lost / (1.0 - lost);
         format!("gilbert_elliott = {{ p = {p}, r = {recovery} }}")
     });
-    let losses =
-        [list("steps", path.steps(Element::as_loss), &|packets| of_packets(packets).to_string()), in_a_row];
+    let alone = list("steps", path.steps(Element::as_loss), &|packets| of_packets(packets).to_string());
     let parts = [
         ("rate", vec![list("steps", path.steps(Element::as_rate), &rate)]),
         ("delay", vec![list("steps", path.steps(Element::as_delay), &delay)]),
-        ("loss", losses.to_vec()),
+        ("loss", vec![alone, in_a_row]),
     ];
     let mut keys = String::new();
     for (key, values) in parts {

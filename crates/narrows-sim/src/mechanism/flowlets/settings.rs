@@ -48,3 +48,15 @@ pub fn check_table(gap: Span, table: u32, aging: Span, ranges: &mut Ranges) -> R
     ranges.unless((1..=MOST_ENTRIES).contains(&table), "table", table, "1 to 1048576")?;
     ranges.unless(aging >= gap, "aging", aging, "at least the gap")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn aging_is_read_in_the_spelling_of_older_scenarios_and_written_in_ours() {
+        let read: Flowlets = serde_json::from_str(r#"{"ageing":"5 ms"}"#).unwrap();
+        assert_eq!(read.aging, Span::from_ms(5));
+        assert!(serde_json::to_string(&read).unwrap().contains("\"aging\""));
+    }
+}
