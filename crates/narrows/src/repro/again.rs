@@ -86,12 +86,13 @@ impl Stored {
         }
         let varied: BTreeMap<_, _> =
             self.varied.iter().map(|each| ((&*each.parameter, &*each.value), &each.measured)).collect();
-        for Parameter { name, alternatives, watched, .. } in &study.parameters {
+        for parameter @ Parameter { name, alternatives, .. } in &study.parameters {
             for Alternative { value, .. } in alternatives.iter().filter(|_| study.varies()) {
                 let Some(measured) = varied.get(&(&**name, &**value)) else {
                     return error(format!("\"{name}\" was not varied to \"{value}\""));
                 };
-                if let Some(missing) = watched.iter().find(|quantity| !measured.contains_key(*quantity)) {
+                let mut needed = parameter.measured();
+                if let Some(missing) = needed.find(|quantity| !measured.contains_key(*quantity)) {
                     return error(format!(
                         "{missing} was not measured with \"{name}\" varied to \"{value}\""
                     ));

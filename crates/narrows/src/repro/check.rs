@@ -76,43 +76,16 @@ fn whatever_is_named_exists_and_whatever_is_measured_is_used() {
 }
 
 #[test]
-fn what_tests_an_explanation_exists_and_so_do_the_claims_that_parameters_were_chosen_by() {
+fn what_an_explanation_takes_from_another_value_of_a_parameter_is_run_with_it() {
     for paper in papers() {
-        let (claims, parameters) = (&paper.claims, &paper.parameters);
-        let [mut quantities, _] = declared(&paper.experiments);
-        quantities.extend(paper.sweeps.iter().map(|sweep| sweep.name.clone()));
-        let is_claim = |id: &String| {
-            let there = claims.iter().any(|claim| claim.id == *id);
-            assert!(there, "{}: no claim is called {id}", paper.name);
-        };
-        parameters.iter().flat_map(|parameter| &parameter.fitted).for_each(is_claim);
-        for claim in claims {
-            let explained = claim.explained.iter();
-            explained
-                .clone()
-                .flat_map(|each| each.found.iter().chain(each.predicts.keys()))
-                .for_each(is_claim);
-            let mut tests: Vec<Place> =
-                explained.flat_map(|each| each.by.iter().chain(each.predicts.values())).cloned().collect();
-            let noted = places::places(claim.note.as_deref().unwrap_or_default());
-            tests.extend(
-                noted.into_iter().map(|place| place.unwrap_or_else(|error| panic!("{}: {error}", claim.id))),
-            );
-            for Place { quantity, over, varied } in tests {
-                for quantity in [Some(quantity), over].into_iter().flatten() {
-                    assert!(quantities.contains(&quantity), "{}: nothing measures {quantity}", claim.id);
-                    let Some((name, value)) = &varied else { continue };
-                    let parameter = parameters.iter().find(|parameter| parameter.name == *name);
-                    let parameter = parameter.unwrap_or_else(|| panic!("{}: no parameter {name}", claim.id));
-                    assert!(
-                        parameter.alternatives.iter().any(|each| each.value == *value),
-                        "{}: {value}",
-                        claim.id
-                    );
-                    let run =
-                        parameter.watched.iter().any(|each| experiment_of(each) == experiment_of(&quantity));
-                    assert!(run, "{}: {quantity} is not run with another {name}", claim.id);
-                }
+        for Place { quantity, over, varied } in paper.claims.iter().flat_map(Claim::tests) {
+            let Some((name, _)) = varied else { continue };
+            let parameter = paper.parameters.iter().find(|parameter| parameter.name == name).unwrap();
+            for quantity in [Some(quantity), over].into_iter().flatten() {
+                assert!(
+                    parameter.repeated().contains(experiment_of(&quantity)),
+                    "{quantity} with another {name}"
+                );
             }
         }
     }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::name::parts;
-use super::places::{Explanation, places};
+use super::places::{Explanation, Place, places};
 
 /// Something a paper says, or the project expects.
 #[derive(Clone, Debug, PartialEq)]
@@ -174,11 +174,16 @@ impl Claim {
 
     /// All quantities that it needs: those that explain it as well.
     pub(super) fn needed(&self) -> impl Iterator<Item = String> {
-        let explained = self.explained.iter().flat_map(|each| each.by.iter().chain(each.predicts.values()));
-        let tested = self.note.iter().flat_map(|note| places(note).into_iter().flatten());
-        let others = explained.cloned().chain(tested).flat_map(|place| [Some(place.quantity), place.over]);
+        let others = self.tests().flat_map(|place| [Some(place.quantity), place.over]);
         let own = self.quantities().map(str::to_owned).collect::<Vec<_>>();
         own.into_iter().chain(others.flatten())
+    }
+
+    /// What its explanation and its note are tested by.
+    pub(super) fn tests(&self) -> impl Iterator<Item = Place> {
+        let explained = self.explained.iter().flat_map(|each| each.by.iter().chain(each.predicts.values()));
+        let noted = self.note.iter().flat_map(|note| places(note).into_iter().flatten());
+        explained.cloned().chain(noted)
     }
 
     /// It is about the ratio of two quantities.

@@ -48,6 +48,7 @@ mod sweep;
 mod tiny;
 mod write;
 
+use std::collections::BTreeSet;
 use std::path::{Path, is_separator};
 use std::sync::Arc;
 
@@ -342,6 +343,20 @@ pub struct Parameter {
     pub alternatives: Vec<Alternative>,
     /// The quantities it might change. Their experiments are repeated with each alternative.
     pub watched: Vec<String>,
+    /// Quantities that explanations and notes of claims take from its alternatives. Their experiments are repeated as well.
+    pub tested: Vec<String>,
+}
+
+impl Parameter {
+    /// The experiments that are repeated with each alternative.
+    pub(crate) fn repeated(&self) -> BTreeSet<&str> {
+        self.measured().map(|quantity| experiment_of(quantity)).collect()
+    }
+
+    /// The quantities that are needed of each alternative.
+    pub(crate) fn measured(&self) -> impl Iterator<Item = &String> {
+        self.watched.iter().chain(&self.tested)
+    }
 }
 
 /// Another choice of a parameter.

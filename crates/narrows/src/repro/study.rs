@@ -120,7 +120,7 @@ impl Study {
             .cloned()
             .partition(|claim| claim.quantities().all(|each| run.has(each)));
 
-        let watched = parameters.iter().filter(|_| vary).flat_map(|parameter| &parameter.watched);
+        let watched = parameters.iter().filter(|_| vary).flat_map(Parameter::measured);
         let named: BTreeSet<String> = claims.iter().flat_map(Claim::needed).chain(watched.cloned()).collect();
         let needed = needed(named.iter().map(String::as_str), &figures, &paper.sweeps);
         let taken: BTreeSet<&str> = needed.iter().map(|quantity| experiment_of(quantity)).collect();
@@ -154,10 +154,7 @@ impl Study {
 
     /// Counts runs before they are planned.
     fn check_size(&self) -> Checked<()> {
-        let watched = |parameter: &Parameter| {
-            let all: BTreeSet<_> = parameter.watched.iter().map(|watched| experiment_of(watched)).collect();
-            all.len() * parameter.alternatives.len()
-        };
+        let watched = |parameter: &Parameter| parameter.repeated().len() * parameter.alternatives.len();
         let varied: usize = self.parameters.iter().filter(|_| self.varies()).map(watched).sum();
         let runs = (self.experiments.len() + varied).saturating_mul(self.seeds as usize);
         if runs <= MOST_RUNS {
@@ -173,8 +170,7 @@ impl Study {
             for alternative in 0..self.parameters[parameter].alternatives.len() {
                 for experiment in 0..self.experiments.len() {
                     let name = &self.experiments[experiment].name;
-                    if self.parameters[parameter].watched.iter().any(|watched| experiment_of(watched) == name)
-                    {
+                    if self.parameters[parameter].repeated().contains(name.as_str()) {
                         self.add_runs(experiment, Some((parameter, alternative)), seeds)?;
                     }
                 }

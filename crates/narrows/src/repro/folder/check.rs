@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::{Curve, Paper, Points, Sweep, experiment_of, find_key, parts};
+use super::super::places::places as places_of;
+use super::super::{Curve, Paper, Place, Points, Sweep, experiment_of, find_key, parts};
 use super::ground::{Ground, is_name};
 use crate::diagnostic::{Checked, Code, Diagnostic};
 
@@ -180,12 +181,58 @@ fn check_claims(paper: &Paper, places: &Places<'_>, known: &mut Known<'_>) -> Ch
             known.need(quantity).map_err(|error| ground.at(&format!("{path}.{key}"), error))?;
         }
     }
+    let claims = paper.claims.iter().zip(places.claims);
+    for (claim, number) in claims {
+        let at = |key: &str, error| ground.at(&format!("claim.{number}.{key}"), error);
+        if let Some(explanation) = &claim.explained {
+            let others = explanation.found.iter().chain(explanation.predicts.keys());
+            for id in others {
+                need_claim(id, paper).map_err(|error| at("explained", error))?;
+            }
+        }
+        for place in places_of(claim.note.as_deref().unwrap_or_default()) {
+            place.map_err(|error| at("note", Diagnostic::error(Code::OutOfRange, error)))?;
+        }
+        for place in claim.tests() {
+            check_place(&place, paper, known).map_err(|error| at("explained", error))?;
+        }
+    }
     Ok(())
+}
+
+/// What tests an explanation or a note is measured, and so is what it takes from another value of a parameter.
+fn check_place(place: &Place, paper: &Paper, known: &mut Known<'_>) -> Result<(), Diagnostic> {
+    let quantities = || [Some(&place.quantity), place.over.as_ref()].into_iter().flatten();
+    let Some((name, value)) = &place.varied else {
+        return quantities().try_for_each(|quantity| known.need(quantity));
+    };
+    for quantity in quantities() {
+        // Sweeps are not repeated.
+        need(quantity, &known.quantities, "quantity")?;
+        known.used.insert(experiment_of(quantity).to_owned());
+    }
+    let Some(parameter) = paper.parameters.iter().find(|parameter| parameter.name == *name) else {
+        let error = Diagnostic::error(Code::UnknownName, format!("no parameter is called \"{name}\""));
+        return Err(error.known(name, paper.parameters.iter().map(|each| each.name.as_str())));
+    };
+    let values = parameter.alternatives.iter().map(|each| each.value.as_str());
+    if values.clone().any(|each| each == value) {
+        return Ok(());
+    }
+    let message = format!("the parameter \"{name}\" has no alternative \"{value}\"");
+    Err(Diagnostic::error(Code::UnknownName, message).known(value, values))
+}
+
+fn need_claim(id: &str, paper: &Paper) -> Result<(), Diagnostic> {
+    if paper.claims.iter().any(|claim| claim.id == id) {
+        return Ok(());
+    }
+    let error = Diagnostic::error(Code::UnknownName, format!("no claim is called \"{id}\""));
+    Err(error.known(id, paper.claims.iter().map(|claim| claim.id.as_str())))
 }
 
 fn check_parameters(paper: &Paper, ground: &Ground, known: &mut Known<'_>) -> Checked<()> {
     let mut names = BTreeSet::new();
-    let ids: BTreeSet<&str> = paper.claims.iter().map(|claim| claim.id.as_str()).collect();
     for (number, parameter) in paper.parameters.iter().enumerate() {
         let path = format!("parameter.{number}");
         if !names.insert(&parameter.name) {
@@ -196,10 +243,8 @@ fn check_parameters(paper: &Paper, ground: &Ground, known: &mut Known<'_>) -> Ch
             found.map_err(|error| ground.at(&format!("{path}.watched"), error))?;
             known.used.insert(experiment_of(quantity).to_owned());
         }
-        if let Some(unknown) = parameter.fitted.iter().find(|id| !ids.contains(id.as_str())) {
-            let error = Diagnostic::error(Code::UnknownName, format!("no claim is called \"{unknown}\""));
-            let error = error.known(unknown, ids.iter().copied());
-            return Err(ground.at(&format!("{path}.fitted"), error));
+        for id in &parameter.fitted {
+            need_claim(id, paper).map_err(|error| ground.at(&format!("{path}.fitted"), error))?;
         }
     }
     Ok(())

@@ -261,6 +261,7 @@ impl<'a> Drawing<'a> {
                 fitted: parameter.fitted.clone(),
                 alternatives,
                 watched: watched.iter().map(|entry| entry.key.clone()).collect(),
+                tested: Vec::new(),
             });
         }
         Ok(parameters)

@@ -37,7 +37,7 @@ use self::ground::{Ground, is_name};
 pub(super) use self::measure::Reading;
 pub use self::new::start;
 use self::written::Written;
-use super::{Paper, names};
+use super::{Claim, Paper, names, places};
 use crate::checksum;
 use crate::diagnostic::{Checked, Code, Diagnostic, Place, Rejection, Source};
 use crate::document::Document;
@@ -90,11 +90,20 @@ impl Paper {
         let mut experiments = Experiments::of(&parts)?;
         let mut drawing = Drawing::new(&written, &ground);
         let (figures, sweeps) = (drawing.figures()?, drawing.sweeps()?);
-        let parameters = drawing.parameters(&mut experiments)?;
+        let mut parameters = drawing.parameters(&mut experiments)?;
         let claimed = Document::of(files.read(CLAIMS, files::LARGEST)?, files.folder(), Inputs::default())?;
         let claimed = Ground { document: claimed };
         let claims = Claims::of(&claimed)?;
         refuse_control_characters(&claimed)?;
+        for parameter in &mut parameters {
+            let of_it = |place: &places::Place| {
+                place.varied.as_ref().is_some_and(|(name, _)| *name == parameter.name)
+            };
+            let tests = claims.all.iter().flat_map(Claim::tests).filter(of_it);
+            let tested: BTreeSet<_> =
+                tests.flat_map(|place| [Some(place.quantity), place.over]).flatten().collect();
+            parameter.tested = tested.into_iter().filter(|each| !parameter.watched.contains(each)).collect();
+        }
         let inputs = files.root().map_or_else(Inputs::default, |root| Inputs::within(root.to_owned()));
         let origin = Origin {
             hash: files.hash(),
