@@ -1,5 +1,6 @@
-//! Time that real hosts take of a round trip: their stacks, and the way to the fabric and back; and the time that lies between starts of
-//! flows which are to start at once: one thread and one processor start them, one after the other. In virtual time both are none.
+//! Time that real hosts take of a round trip: their stacks, and the way to the fabric and back; how it differs from one round trip to the
+//! next; and the time that lies between starts of flows which are to start at once: one thread and one processor start them, one after the
+//! other. In virtual time all are none.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,8 +17,11 @@ use crate::estimate::trial_of;
 /// Times that the hosts of this machine take, in seconds of the scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostTimes {
-    /// Of a round trip, by two hosts, the fabric's lateness included.
+    /// Of a round trip, by two hosts, the fabric's lateness included: the median.
     pub round_trip: Span,
+    /// Part of that which differs from one round trip to the next: each of the two hosts takes between nothing and this, all equally likely.
+    /// At most `round_trip`, and the shortest round trip of the network.
+    pub spread: Span,
     /// Flows that are to start at once on several hosts start so much later, each than the one before; none if only one host sends.
     pub start_every: Option<Span>,
 }
@@ -52,13 +56,35 @@ pub(crate) fn median(mut times: Vec<Span>) -> Span {
     times.get(times.len() / 2).copied().unwrap_or_default()
 }
 
-/// The median of what handshakes took.
-pub(crate) fn handshake(results: &Results) -> Span {
-    let mut first = BTreeMap::new();
-    for row in results.windows.iter().flatten().filter(|row| row.srtt > Span::ZERO) {
-        first.entry(row.flow).or_insert(row.srtt);
+/// Times that handshakes took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Handshakes {
+    pub(crate) median: Span,
+    /// Time between the quartiles.
+    between_quartiles: Span,
+}
+
+impl Handshakes {
+    pub(crate) fn of(results: &Results) -> Self {
+        let mut first = BTreeMap::new();
+        for row in results.windows.iter().flatten().filter(|row| row.srtt > Span::ZERO) {
+            first.entry(row.flow).or_insert(row.srtt);
+        }
+        Self::from_iter(first.into_values())
     }
-    median(first.into_values().collect())
+
+    fn from_iter(times: impl IntoIterator<Item = Span>) -> Self {
+        let mut times: Vec<_> = times.into_iter().collect();
+        times.sort_unstable();
+        let quarter = |number: usize| times.get(times.len() * number / 4).copied().unwrap_or_default();
+        Self { median: median(times.clone()), between_quartiles: quarter(3).saturating_sub(quarter(1)) }
+    }
+
+    /// The bound of two times, all up to it equally likely, whose sum lies as far apart. A quarter of such sums is below `bound · √½`, and a
+    /// quarter above `bound · (2 − √½)`.
+    pub(crate) fn spread(self) -> Span {
+        Span::from_secs_f64(self.between_quartiles.as_secs_f64() / (2.0 - std::f64::consts::SQRT_2))
+    }
 }
 
 /// More hosts than this are not made to measure their starts.
@@ -162,7 +188,22 @@ mod tests {
         let results =
             run(&round_trips().expect("it is valid"), Options::default(), |_| ControlFlow::Continue(()));
         // Four times 500 us, and packets of 84 to 90 B on four links of 1 Gb/s.
-        let took = handshake(&results.expect("it runs"));
-        assert!((Span::from_us(2000)..Span::from_us(2004)).contains(&took), "{took}");
+        let took = Handshakes::of(&results.expect("it runs"));
+        assert!((Span::from_us(2000)..Span::from_us(2004)).contains(&took.median), "{took:?}");
+        assert!(took.spread() < Span::from_us(1), "{took:?}");
+    }
+
+    #[test]
+    fn two_times_up_to_a_bound_that_are_equally_likely_have_it_as_their_spread() {
+        let sums = (0..=80).flat_map(|first| (0..=80).map(move |second| Span::from_us(100 + first + second)));
+        let took = Handshakes::from_iter(sums);
+        assert_eq!(took.median, Span::from_us(180));
+        assert!((Span::from_us(78)..Span::from_us(82)).contains(&took.spread()), "{took:?}");
+    }
+
+    #[test]
+    fn handshakes_that_all_take_the_same_have_no_spread_and_so_have_none() {
+        assert_eq!(Handshakes::from_iter([Span::from_us(7); 5]).spread(), Span::ZERO);
+        assert_eq!(Handshakes::from_iter([]).spread(), Span::ZERO);
     }
 }

@@ -45,7 +45,7 @@ pub use self::attached::{Attached, Frame, OnFrame};
 pub use self::estimate::Estimate;
 use self::host::RealHost;
 pub use self::host_times::HostTimes;
-use self::host_times::Starts;
+use self::host_times::{Handshakes, Starts};
 pub use self::machine::{Part, available as available_controls, parts};
 pub use self::options::Options;
 pub use self::own::BUILD as BUILD_WITH_CONTROLS;
@@ -108,8 +108,11 @@ impl Live {
         let plan = host_times::round_trips()?;
         let ideal = run::run(&plan, run::Options::default(), |_| ControlFlow::Continue(()))?;
         let real = self.trial(&plan, self.at_scale(), Attached::default())?;
-        let round_trip = host_times::handshake(&real).saturating_sub(host_times::handshake(&ideal));
-        Ok(HostTimes { round_trip, start_every: self.start_every()? })
+        let (real, ideal) = (Handshakes::of(&real), Handshakes::of(&ideal));
+        let round_trip = real.median.saturating_sub(ideal.median);
+        let most = self.plan.shortest_round_trip().unwrap_or_default();
+        let spread = real.spread().min(round_trip).min(most);
+        Ok(HostTimes { round_trip, spread, start_every: self.start_every()? })
     }
 
     fn start_every(&self) -> Checked<Option<Span>> {
