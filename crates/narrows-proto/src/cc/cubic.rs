@@ -7,6 +7,7 @@
 //!     target = W(t + RTT), between cwnd and 1.5·cwnd                       RFC 9438 §4.2
 //!     cwnd  += (target − cwnd)/cwnd                per segment acknowledged, §4.4, §4.5
 //!     W_est += α·acked/cwnd,  cwnd ≥ W_est                                 RFC 9438 §4.3 Fig. 4 (Reno-friendly)
+//!     α = 3(1 − β)/(1 + β), 1 once W_est is the window before the reduction (`full_reno_growth`)   §4.3
 //! Loss or mark: cwnd = ssthresh = β·flight_size                            RFC 9438 §4.6
 //!     W_max = cwnd·(1 + β)/2 if the window had not reached the old W_max, else cwnd   §4.7 (fast convergence)
 //! Timeout: the next epoch starts with K = 0, W_max = cwnd                  RFC 9438 §4.8
@@ -39,6 +40,9 @@ pub struct Params {
     pub beta: f64,
     /// Give up bandwidth to newcomers after losing some (RFC 9438 §4.7).
     pub fast_convergence: bool,
+    /// Once W_est is level with the window before the last reduction it grows by one segment a round trip, as Reno does (RFC 9438 §4.3).
+    /// `false` keeps it at 3(1 − β)/(1 + β), as Linux does (`bictcp_update`).
+    pub full_reno_growth: bool,
     /// As long as no loss or mark has shown where the limit is, and again after a timeout, a round trip adds at least this part of the
     /// window. Linux has 0.05 (`bictcp_update`); 0, as in RFC 9438, if left out.
     pub least_growth: f64,
@@ -60,6 +64,7 @@ impl Default for Params {
             c: 0.4,
             beta: 0.7,
             fast_convergence: true,
+            full_reno_growth: true,
             least_growth: 0.0,
             hystart: true,
             hystart_params: HyStartParams::default(),
@@ -75,6 +80,7 @@ pub struct Cubic {
     c: f64,
     beta: f64,
     fast_convergence: bool,
+    full_reno_growth: bool,
     /// So that the enum of controllers stays small.
     least_growth: f32,
     slow_start_limit: u32,
@@ -103,7 +109,7 @@ struct State {
     ssthresh: f64,
     /// The window at the last congestion; none after a timeout and at the beginning.
     w_max: Option<f64>,
-    /// The window when the last reduction was made.
+    /// The window from which on W_est grows faster: that of the last reduction, or none.
     cwnd_prior: f64,
     epoch: Option<Epoch>,
 }
@@ -139,6 +145,7 @@ impl Algorithm for Cubic {
             c: params.c,
             beta: params.beta,
             fast_convergence: params.fast_convergence,
+            full_reno_growth: params.full_reno_growth,
             least_growth: params.least_growth as f32,
             slow_start_limit: limit(params.slow_start_limit.max(path.merged)),
             limit_after_timeout: limit(path.merged),
@@ -147,7 +154,7 @@ impl Algorithm for Cubic {
                 cwnd: path.initial_window.as_f64() / path.mss.as_f64(),
                 ssthresh: f64::INFINITY,
                 w_max: None,
-                cwnd_prior: 0.0,
+                cwnd_prior: if params.full_reno_growth { 0.0 } else { f64::INFINITY },
                 epoch: None,
             },
             hystart,
@@ -226,7 +233,9 @@ impl Cubic {
         let used = self.segments(flight_size).min(cwnd);
         let lost_ground = self.fast_convergence && w_max.is_some_and(|w_max| cwnd < w_max);
         self.state.w_max = Some(if lost_ground { cwnd * (1.0 + self.beta) / 2.0 } else { cwnd });
-        self.state.cwnd_prior = cwnd;
+        if self.full_reno_growth {
+            self.state.cwnd_prior = cwnd;
+        }
         self.state.ssthresh = (used * self.beta).max(MIN_THRESHOLD as f64);
         self.state.epoch = None;
     }
@@ -382,6 +391,19 @@ mod tests {
         let grown = cubic.state.cwnd - 700.0;
         // ±3 %: the last segments of a window are acknowledged against a window already grown.
         assert!((grown / (100.0 * 0.5294) - 1.0).abs() < 0.03, "{grown}");
+    }
+
+    #[test]
+    fn beyond_the_window_before_the_loss_it_grows_like_reno_or_as_before() {
+        // From 70 segments W_est is level with 100 after 30/0.529 = 57 rounds of 1 ms. 57 + 50 rounds later: 150 or 126.
+        for (full_reno_growth, expected) in [(true, 150.0), (false, 126.5)] {
+            let mut cubic = Cubic::new(&Params { full_reno_growth, ..Params::default() }, &path());
+            cubic.state.cwnd = 100.0;
+            cubic.on_congestion(Time::ZERO, Congestion::Loss { flight_size: MSS * 100 });
+            run(&mut cubic, Span::from_ms(1), Span::from_ms(107));
+            // ±3 %, as above.
+            assert!((cubic.state.cwnd / expected - 1.0).abs() < 0.03, "{} of {expected}", cubic.state.cwnd);
+        }
     }
 
     #[test]
