@@ -30,8 +30,7 @@ const ABOUT: &str = "# Twins\n\n\
     second sends through the switches and links of the first. Ratios are simulated by live, with 95 % confidence intervals. Bands were\n\
     fixed before anything was run: rates 3 %, queues and times 15 %, marks and drops 25 %. *open*: the interval reaches over the end of\n\
     the band. A packet that is milliseconds late means that the fabric stood still, as if its links had. Simulated hosts take as long\n\
-    as real ones do of a handshake, differ as much from one to the next, and start as long after each other; all are measured before\n\
-    each run.\n\
+    to respond as real ones do, and start as long after each other; both are measured before each run.\n\
     A twin with a live run that was too late as a whole is run again, once, whatever came out.\n\
     Sentences in front of a table say what was tried of what differs; they are at the head of the scenario.\n\
     `cargo xtask twins` makes this page; scenarios are in [docs/twins](twins).\n\n";
@@ -46,8 +45,8 @@ pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
     let (mut body, mut in_all) = (
         String::new(),
         String::from(
-            "| twin | same | open | apart | latest packet of each live run, ms | hosts take, us | of it differs, us | next one starts after, us |\n\
-             | --- | --- | --- | --- | --- | --- | --- | --- |\n",
+            "| twin | same | open | apart | latest packet of each live run, ms | hosts respond after, us | next one starts after, us |\n\
+             | --- | --- | --- | --- | --- | --- | --- |\n",
         ),
     );
     let mut kernel = String::new();
@@ -68,14 +67,14 @@ pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
         let latest = live.iter().filter_map(|run| run["real_hosts"]["lateness_max_ps"].as_f64());
         let latest: Vec<_> = latest.map(|ps| format!("{:.1}", ps / 1e9)).collect();
         let latest = latest.join(", ");
-        let [takes, differs, starts] = ["round_trip_ps", "spread_ps", "start_every_ps"].map(|key| {
+        let [takes, starts] = ["response_ps", "start_every_ps"].map(|key| {
             let times = twin["host_times"].as_array().into_iter().flatten();
             let times = times.filter_map(|times| Some(format!("{:.0}", times[key].as_f64()? / 1e6)));
             times.collect::<Vec<_>>().join(", ")
         });
         writeln!(
             in_all,
-            "| [{name}](#{name}){void} | {same} | {open} | {apart} | {latest} | {takes} | {differs} | {starts} |"
+            "| [{name}](#{name}){void} | {same} | {open} | {apart} | {latest} | {takes} | {starts} |"
         )?;
         let text = shell.read_file(&scenario)?;
         let mut head = text.lines().map_while(|line| line.strip_prefix("# "));

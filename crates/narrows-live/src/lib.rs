@@ -37,7 +37,7 @@ use std::sync::Arc;
 use narrows::diagnostic::Checked;
 use narrows::plan::Plan;
 use narrows::results::{Measured, RealHosts, Results};
-use narrows::run::{self, Steps};
+use narrows::run::Steps;
 use narrows_proto::units::{Span, Time};
 
 use self::assignment::Assignment;
@@ -45,7 +45,7 @@ pub use self::attached::{Attached, Frame, OnFrame};
 pub use self::estimate::Estimate;
 use self::host::RealHost;
 pub use self::host_times::HostTimes;
-use self::host_times::{Handshakes, Starts};
+use self::host_times::{Responses, Starts};
 pub use self::machine::{Part, available as available_controls, parts};
 pub use self::options::Options;
 pub use self::own::BUILD as BUILD_WITH_CONTROLS;
@@ -100,19 +100,19 @@ impl Live {
         self.plan.arrivals(&|group| self.assignment.controls[group].is_some()) / self.options.scale
     }
 
-    /// Measures what real hosts of this machine take of a round trip, and from one start to the next, on as many hosts as send in this plan.
+    /// Measures what real hosts of this machine take to respond, and from one start to the next, on as many hosts as send in this plan.
     ///
     /// # Errors
     /// If the machine refuses something.
     pub fn host_times(&self) -> Checked<HostTimes> {
-        let plan = host_times::round_trips()?;
-        let ideal = run::run(&plan, run::Options::default(), |_| ControlFlow::Continue(()))?;
-        let real = self.trial(&plan, self.at_scale(), Attached::default())?;
-        let (real, ideal) = (Handshakes::of(&real), Handshakes::of(&ideal));
-        let round_trip = real.median.saturating_sub(ideal.median);
-        let most = self.plan.shortest_round_trip().unwrap_or_default();
-        let spread = real.spread().min(round_trip).min(most);
-        Ok(HostTimes { round_trip, spread, start_every: self.start_every()? })
+        let mut responses = Responses::default();
+        let mut on_frame = |frame| {
+            responses.on_frame(&frame);
+            Ok(())
+        };
+        let attached = Attached { frames: Some(&mut on_frame), ..Attached::default() };
+        self.trial(&host_times::responses()?, self.at_scale(), attached)?;
+        Ok(HostTimes { response: responses.median(), start_every: self.start_every()? })
     }
 
     fn start_every(&self) -> Checked<Option<Span>> {

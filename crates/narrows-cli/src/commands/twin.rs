@@ -14,7 +14,7 @@ use narrows_live::{Attached, HostTimes, Live};
 use narrows_proto::cc::{Config, registry};
 use narrows_proto::units::Span;
 use narrows_sim::traffic::Transport;
-use narrows_sim::{Hosts, Processing, RealHosts};
+use narrows_sim::{Hosts, RealHosts};
 use serde_json::json;
 
 use super::live::foresee;
@@ -92,10 +92,9 @@ pub(crate) fn twin(arguments: &args::Twin) -> Checked<Status> {
         real.add(&results)?;
     }
     let rows = judge(&simulated.quantities, &real.quantities);
-    let times = host_times.iter().map(|HostTimes { round_trip, spread, start_every }| {
+    let times = host_times.iter().map(|HostTimes { response, start_every }| {
         json!({
-            "round_trip_ps": round_trip.as_ps(),
-            "spread_ps": spread.as_ps(),
+            "response_ps": response.as_ps(),
             "start_every_ps": start_every.map(Span::as_ps),
         })
     });
@@ -125,16 +124,10 @@ pub(crate) fn twin(arguments: &args::Twin) -> Checked<Status> {
 
 /// Says what real hosts took, and therefore simulated ones.
 fn say_times(times: &[HostTimes]) {
-    let round_trips = || times.iter().map(|times| times.round_trip);
-    if let (Some(least), Some(most)) = (round_trips().min(), round_trips().max()) {
+    let responses = || times.iter().map(|times| times.response);
+    if let (Some(least), Some(most)) = (responses().min(), responses().max()) {
         say!(
-            "  real hosts took {least} to {most} of a round trip, and so did simulated ones (hosts.real.pipeline is half of what is always there)"
-        );
-    }
-    let spreads = || times.iter().map(|times| times.spread);
-    if let (Some(least), Some(most)) = (spreads().min(), spreads().max()) {
-        say!(
-            "  {least} to {most} of it differ from one to the next, as much as what simulated hosts take to begin a burst (hosts.real.processing)"
+            "  real hosts took {least} to {most} to respond, and so did simulated ones (hosts.real.pipeline)"
         );
     }
     let starts = || times.iter().filter_map(|times| times.start_every);
@@ -147,12 +140,7 @@ fn say_times(times: &[HostTimes]) {
 
 /// Gives simulated hosts the times that were measured of real ones, but those that the scenario says.
 fn take(native: &mut Document, said: &RealHosts, times: HostTimes) -> Checked<()> {
-    let mut constant = times.round_trip;
-    if said.processing == Processing::default() {
-        native.set(&format!("hosts.real.processing.uniform.up_to=\"{} ps\"", times.spread.as_ps()))?;
-        constant = constant.saturating_sub(times.spread); // half of it by each of two hosts
-    }
-    native.set(&format!("hosts.real.pipeline=\"{} ps\"", constant.as_ps() / 2))?;
+    native.set(&format!("hosts.real.pipeline=\"{} ps\"", times.response.as_ps()))?;
     let is_said = said.start_jitter.is_some() || said.start_every.is_some();
     let every = times.start_every.filter(|_| !is_said);
     every.map_or(Ok(()), |every| native.set(&format!("hosts.real.start_every=\"{} ps\"", every.as_ps())))

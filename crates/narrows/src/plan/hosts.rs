@@ -7,7 +7,7 @@ use narrows_proto::units::{Bytes, Span};
 use narrows_sim::traffic::Traffic;
 use narrows_sim::{FlowId, HostId, Hosts, IdealPath, Network, Paths};
 
-use super::{Checker, ENDLESS, Plan};
+use super::{Checker, ENDLESS};
 use crate::diagnostic::{Code, Diagnostic};
 
 /// The smallest frame of Ethernet with preamble and gap.
@@ -35,14 +35,6 @@ pub(super) fn check(network: &Network, paths: &Paths<'_>, traffic: &Traffic, che
         let help =
             "a time to process beyond the round trip hides the network: at most the shortest round trip";
         checker.error("hosts.real.processing", Diagnostic::error(Code::OutOfRange, message).help(help));
-    }
-}
-
-impl Plan {
-    /// The shortest round trip of any flow on the empty network; none without flows. No host takes longer to begin a burst.
-    pub fn shortest_round_trip(&self) -> Option<Span> {
-        let paths = Paths::of(&self.network, self.scenario.seed);
-        Some(shortest_round_trip(&self.network, &paths, &self.traffic)?.0)
     }
 }
 
