@@ -179,7 +179,7 @@ impl Claim {
         own.into_iter().chain(others.flatten())
     }
 
-    /// What its explanation and its note are tested by.
+    /// Quantities that test its explanation and its note.
     pub(super) fn tests(&self) -> impl Iterator<Item = Place> {
         let explained = self.explained.iter().flat_map(|each| each.by.iter().chain(each.predicts.values()));
         let noted = self.note.iter().flat_map(|note| places(note).into_iter().flatten());

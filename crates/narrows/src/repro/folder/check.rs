@@ -200,7 +200,7 @@ fn check_claims(paper: &Paper, places: &Places<'_>, known: &mut Known<'_>) -> Ch
     Ok(())
 }
 
-/// What tests an explanation or a note is measured, and so is what it takes from another value of a parameter.
+/// Refuses tests of explanations and notes that nothing measures, also those with another value of a parameter.
 fn check_place(place: &Place, paper: &Paper, known: &mut Known<'_>) -> Result<(), Diagnostic> {
     let quantities = || [Some(&place.quantity), place.over.as_ref()].into_iter().flatten();
     let Some((name, value)) = &place.varied else {

@@ -295,6 +295,36 @@ fn mistakes_in_claims_over_lists_are_met_where_they_are() {
     assert!(error.contains("40000 claims, expected at most 10000"), "{error}");
 }
 
+/// An explanation of the claim about the queue of DCTCP.
+const EXPLAINED: &str = "class = \"size\"
+
+[claim.explained]
+under = \"half of the buffer\"
+by = [\"control.dctcp.queue_kb | buffer | 150 kB\"]
+found = [\"dctcp-queue\"]
+predicts = { reno-goodput = \"control.reno.goodput_mbps | buffer | 150 kB\" }
+";
+
+#[test]
+fn experiments_of_explanations_are_repeated_with_what_they_name_and_unknown_names_are_met() {
+    let with = |explained: &str| read(PAPER_TOML, &CLAIMS_TOML.replacen("class = \"size\"\n", explained, 1));
+    let paper = with(EXPLAINED).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(paper.parameters[0].tested, ["control.reno.goodput_mbps"], "the other one is watched");
+    assert!(paper.parameters[0].repeated().contains("control.reno"));
+    let cases = [
+        ("queue_kb | buffer", "queue | buffer", "nothing measures the quantity \"control.dctcp.queue\""),
+        ("queue_kb | buffer", "queue_kb | bufer", "no parameter is called \"bufer\"\n  did you mean"),
+        ("queue_kb | buffer | 150 kB", "queue_kb | buffer | 15 kB", "has no alternative \"15 kB\""),
+        ("[\"dctcp-queue\"]", "[\"dctcp-queu\"]", "no claim is called \"dctcp-queu\"\n  did you mean"),
+        ("reno-goodput =", "reno-goodputs =", "no claim is called \"reno-goodputs\""),
+    ];
+    for (from, to, expected) in cases {
+        assert!(EXPLAINED.contains(from), "{from}");
+        let error = with(&EXPLAINED.replacen(from, to, 1)).unwrap_err().to_string();
+        assert!(error.contains(expected) && error.contains("claims.toml:"), "{to}: {error}");
+    }
+}
+
 #[test]
 fn charts_and_curves_over_lists_are_one_for_each_entry() {
     let curves = "curve = [{ label = \"Reno\", series = \"control.reno.queue\" }, { label = \"DCTCP\", series = \"control.dctcp.queue\" }]";
