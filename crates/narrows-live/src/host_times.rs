@@ -1,5 +1,5 @@
-//! Time that real hosts take to respond: their stacks, and the way to the fabric and back; and the time that lies between starts of flows which are to start at once: one thread and one processor start them, one after the
-//! other. In virtual time all are none.
+//! Time that real hosts take to respond: their stacks, and the way to the fabric and back; and the time that lies between starts of flows
+//! which are to start at once: one thread and one processor start them, one after the other. In virtual time both are none.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,9 +24,9 @@ pub struct HostTimes {
 /// A flow that never waits for its host's link, as dense as those of a run: hosts that have slept take longer. Of each host handshakes took
 /// 55 us on one machine, and packets of such a flow 37 us.
 ///
-/// Only the median is used. Half of the responses of a flow of DCTCP lay within 22 us, but one after the other, not at random (their
-/// autocorrelation at a distance of five is 0.35): simulated hosts with a spread as large, drawn for each burst, gave 0.83 times the marks of
-/// live ones, and without it 1.06 to 1.11 times.
+/// Only the median is used. Half of the responses of a receiver under DCTCP lay within 22 us, but they did not vary at random: their
+/// autocorrelation at a distance of five was 0.35. Simulated hosts with the measured spread, drawn for each burst, had 0.83 times the marks
+/// of live ones, and without it 1.06 to 1.11 times.
 const TRIAL: &str = r#"
 version = 2
 name = "trial"

@@ -106,12 +106,7 @@ impl Live {
     /// If the machine refuses something.
     pub fn host_times(&self) -> Checked<HostTimes> {
         let mut responses = Responses::default();
-        let mut on_frame = |frame| {
-            responses.on_frame(&frame);
-            Ok(())
-        };
-        let attached = Attached { frames: Some(&mut on_frame), ..Attached::default() };
-        self.trial(&host_times::responses()?, self.at_scale(), attached)?;
+        self.watch(&host_times::responses()?, |frame| responses.on_frame(&frame))?;
         Ok(HostTimes { response: responses.median(), start_every: self.start_every()? })
     }
 
@@ -124,15 +119,21 @@ impl Live {
         let plan = host_times::starts(senders)?;
         let every = (0..host_times::STARTS).map(|_| {
             let mut starts = Starts::default();
-            let mut on_frame = |frame| {
-                starts.on_frame(&frame);
-                Ok(())
-            };
-            let attached = Attached { frames: Some(&mut on_frame), ..Attached::default() };
-            self.trial(&plan, self.at_scale(), attached)?;
+            self.watch(&plan, |frame| starts.on_frame(&frame))?;
             Ok(starts.every())
         });
         Ok(Some(host_times::median(every.collect::<Checked<_>>()?)))
+    }
+
+    /// Looks at all frames of a trial at the scale of the run.
+    fn watch(&self, plan: &Arc<Plan>, mut look: impl FnMut(Frame) + Send) -> Checked<()> {
+        let mut on_frame = |frame| {
+            look(frame);
+            Ok(())
+        };
+        let attached = Attached { frames: Some(&mut on_frame), ..Attached::default() };
+        self.trial(plan, self.at_scale(), attached)?;
+        Ok(())
     }
 
     /// Runs something else, with arrivals where they will be, to measure the machine.

@@ -109,7 +109,7 @@ struct State {
     ssthresh: f64,
     /// The window at the last congestion; none after a timeout and at the beginning.
     w_max: Option<f64>,
-    /// The window from which on W_est grows faster: that of the last reduction, or none.
+    /// The window from which on W_est grows faster: that of the last reduction; infinite if it never does.
     cwnd_prior: f64,
     epoch: Option<Epoch>,
 }

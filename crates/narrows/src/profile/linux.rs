@@ -45,7 +45,7 @@ constants! {
     "cc.cubic.beta" = "0.7001953125": "beta = 717 of 1024, net/ipv4/tcp_cubic.c";
     "cc.cubic.fast_convergence" = "true": "fast_convergence = 1, net/ipv4/tcp_cubic.c";
     "cc.cubic.least_growth" = "0.05": "cnt = 20 at most while last_max_cwnd = 0: bictcp_update, net/ipv4/tcp_cubic.c";
-    "cc.cubic.full_reno_growth" = "false": "tcp_cwnd grows by one for each delta of acknowledgments always: bictcp_update, net/ipv4/tcp_cubic.c";
+    "cc.cubic.full_reno_growth" = "false": "tcp_cwnd grows by one for each delta of acknowledgments always: bictcp_update, net/ipv4/tcp_cubic.c, read in copies with hystart and cnt = 20, not in 6.12.117 itself";
     "cc.cubic.ecn" = "false": "sysctl tcp_ecn = 2: only if the other end asks for it; tcp_ecn_send_syn, net/ipv4/tcp_output.c";
     "cc.cubic.slow_start_limit" = "1000000": "tcp_slow_start, net/ipv4/tcp_cong.c: no limit";
     "cc.cubic.linux_hystart.train" = "true", unless HYSTART: "hystart_detect = 3, net/ipv4/tcp_cubic.c";

@@ -181,9 +181,8 @@ impl Claim {
 
     /// Quantities that test its explanation and its note.
     pub(super) fn tests(&self) -> impl Iterator<Item = Place> {
-        let explained = self.explained.iter().flat_map(|each| each.by.iter().chain(each.predicts.values()));
         let noted = self.note.iter().flat_map(|note| places(note).into_iter().flatten());
-        explained.cloned().chain(noted)
+        self.explained.iter().flat_map(Explanation::tests).cloned().chain(noted)
     }
 
     /// It is about the ratio of two quantities.

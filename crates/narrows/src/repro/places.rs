@@ -20,6 +20,13 @@ pub struct Explanation {
     pub predicts: BTreeMap<String, Place>,
 }
 
+impl Explanation {
+    /// All that is measured under it.
+    pub(super) fn tests(&self) -> impl Iterator<Item = &Place> {
+        self.by.iter().chain(self.predicts.values())
+    }
+}
+
 /// A quantity, `group.row.column`, or the ratio of two, `… / …`; as chosen, or with another value of a parameter:
 /// `… | parameter | value`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]

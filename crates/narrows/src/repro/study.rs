@@ -120,7 +120,7 @@ impl Study {
             .cloned()
             .partition(|claim| claim.quantities().all(|each| run.has(each)));
 
-        let watched = parameters.iter().filter(|_| vary).flat_map(Parameter::measured);
+        let watched = parameters.iter().filter(|_| vary).flat_map(|parameter| &parameter.watched);
         let named: BTreeSet<String> = claims.iter().flat_map(Claim::needed).chain(watched.cloned()).collect();
         let needed = needed(named.iter().map(String::as_str), &figures, &paper.sweeps);
         let taken: BTreeSet<&str> = needed.iter().map(|quantity| experiment_of(quantity)).collect();
@@ -167,12 +167,13 @@ impl Study {
     fn add_alternatives(&mut self) -> Checked<()> {
         let seeds = self.seeds.min(ALTERNATIVE_SEEDS);
         for parameter in 0..self.parameters.len() {
+            let repeated = self.parameters[parameter].repeated();
+            let is_repeated =
+                |experiment: &usize| repeated.contains(self.experiments[*experiment].name.as_str());
+            let experiments: Vec<_> = (0..self.experiments.len()).filter(is_repeated).collect();
             for alternative in 0..self.parameters[parameter].alternatives.len() {
-                for experiment in 0..self.experiments.len() {
-                    let name = &self.experiments[experiment].name;
-                    if self.parameters[parameter].repeated().contains(name.as_str()) {
-                        self.add_runs(experiment, Some((parameter, alternative)), seeds)?;
-                    }
+                for &experiment in &experiments {
+                    self.add_runs(experiment, Some((parameter, alternative)), seeds)?;
                 }
             }
         }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::places::places as places_of;
-use super::super::{Curve, Paper, Place, Points, Sweep, experiment_of, find_key, parts};
+use super::super::{Claim, Curve, Paper, Place, Points, Sweep, experiment_of, find_key, parts};
 use super::ground::{Ground, is_name};
 use crate::diagnostic::{Checked, Code, Diagnostic};
 
@@ -180,22 +180,30 @@ fn check_claims(paper: &Paper, places: &Places<'_>, known: &mut Known<'_>) -> Ch
             let Some(quantity) = quantity else { break };
             known.need(quantity).map_err(|error| ground.at(&format!("{path}.{key}"), error))?;
         }
+        check_tests(claim, &path, paper, ground, known)?;
     }
-    let claims = paper.claims.iter().zip(places.claims);
-    for (claim, number) in claims {
-        let at = |key: &str, error| ground.at(&format!("claim.{number}.{key}"), error);
-        if let Some(explanation) = &claim.explained {
-            let others = explanation.found.iter().chain(explanation.predicts.keys());
-            for id in others {
-                need_claim(id, paper).map_err(|error| at("explained", error))?;
-            }
-        }
-        for place in places_of(claim.note.as_deref().unwrap_or_default()) {
-            place.map_err(|error| at("note", Diagnostic::error(Code::OutOfRange, error)))?;
-        }
-        for place in claim.tests() {
-            check_place(&place, paper, known).map_err(|error| at("explained", error))?;
-        }
+    Ok(())
+}
+
+/// Checks what explains a claim.
+fn check_tests(
+    claim: &Claim,
+    path: &str,
+    paper: &Paper,
+    ground: &Ground,
+    known: &mut Known<'_>,
+) -> Checked<()> {
+    if let Some(explanation) = &claim.explained {
+        let mut ids = explanation.found.iter().chain(explanation.predicts.keys());
+        let found = ids.try_for_each(|id| need_claim(id, paper));
+        let found =
+            found.and_then(|()| explanation.tests().try_for_each(|place| check_place(place, paper, known)));
+        found.map_err(|error| ground.at(&format!("{path}.explained"), error))?;
+    }
+    for place in places_of(claim.note.as_deref().unwrap_or_default()) {
+        let found = place.map_err(|error| Diagnostic::error(Code::OutOfRange, error));
+        let found = found.and_then(|place| check_place(&place, paper, known));
+        found.map_err(|error| ground.at(&format!("{path}.note"), error))?;
     }
     Ok(())
 }
