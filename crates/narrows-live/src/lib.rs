@@ -39,6 +39,7 @@ use narrows::plan::Plan;
 use narrows::results::{Measured, RealHosts, Results};
 use narrows::run::Steps;
 use narrows_proto::units::{Span, Time};
+use narrows_sim::SmallQueues;
 
 use self::assignment::Assignment;
 pub use self::attached::{Attached, Frame, OnFrame};
@@ -108,6 +109,11 @@ impl Live {
         let mut responses = Responses::default();
         self.watch(&host_times::responses()?, |frame| responses.on_frame(&frame))?;
         Ok(HostTimes { response: responses.median(), start_every: self.start_every()? })
+    }
+
+    /// The queue of its hosts, as simulated ones have it.
+    pub fn small_queues(&self) -> SmallQueues {
+        self.assignment.hosts.iter().map(|(_, settings)| settings.queue()).next().unwrap_or_default()
     }
 
     fn start_every(&self) -> Checked<Option<Span>> {

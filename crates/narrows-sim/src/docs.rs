@@ -16,6 +16,7 @@ modules! {
     PHANTOM "phantom queues" "mechanism/marking/phantom.rs"
     FQ_CODEL "FQ-CoDel" "mechanism/fq_codel.rs"
     HOSTS "real hosts" "mechanism/hosts.rs"
+    SMALL_QUEUES "small queues" "mechanism/small_queues.rs"
     PAUSE "PAUSE" "mechanism/pause/mod.rs"
     INGRESS "priority-based flow control" "mechanism/pfc/mod.rs"
     CONGESTION_POINT "congestion points" "mechanism/congestion_point/mod.rs"

@@ -84,6 +84,7 @@ pub use ids::{FlowId, GroupId, HostId, LinkId, NodeId};
 pub use link::Outage;
 pub use mechanism::hosts::{Bounded, Exponential, Hosts, Interrupts, Processing, RealHosts};
 pub use mechanism::limiter::{LimiterScope, Reaction, ReactionPlace, ReactionRecord};
+pub use mechanism::small_queues::SmallQueues;
 pub use network::{Failure, Network};
 pub use random::{Purpose, Stream};
 pub use record::{DatagramRecord, DropCause, FlowRecord, PortCounters, Sampled};

@@ -14,7 +14,7 @@ use narrows_live::{Attached, HostTimes, Live};
 use narrows_proto::cc::{Config, registry};
 use narrows_proto::units::Span;
 use narrows_sim::traffic::Transport;
-use narrows_sim::{Hosts, RealHosts};
+use narrows_sim::{Hosts, RealHosts, SmallQueues};
 use serde_json::json;
 
 use super::live::foresee;
@@ -81,7 +81,7 @@ pub(crate) fn twin(arguments: &args::Twin) -> Checked<Status> {
         native.set(&format!("seed={}", plan.scenario.seed))?;
         if let Some(said) = measured {
             let times = live.host_times()?;
-            take(&mut native, said, times)?;
+            take(&mut native, said, times, live.small_queues())?;
             host_times.push(times);
         }
         let native = Arc::new(Plan::new(native.clone())?);
@@ -138,9 +138,15 @@ fn say_times(times: &[HostTimes]) {
     }
 }
 
-/// Gives simulated hosts the times that were measured of real ones, but those that the scenario says.
-fn take(native: &mut Document, said: &RealHosts, times: HostTimes) -> Checked<()> {
+/// Gives simulated hosts the times that were measured of real ones, and their queues, but those that the scenario says.
+fn take(native: &mut Document, said: &RealHosts, times: HostTimes, queues: SmallQueues) -> Checked<()> {
     native.set(&format!("hosts.real.pipeline=\"{} ps\"", times.response.as_ps()))?;
+    if said.small_queues.is_none() {
+        let SmallQueues { within, packet_memory, .. } = queues;
+        let memory = packet_memory.map(|memory| format!(", packet_memory = \"{} B\"", memory.get()));
+        let memory = memory.unwrap_or_default();
+        native.set(&format!("hosts.real.small_queues={{ within = \"{} ps\"{memory} }}", within.as_ps()))?;
+    }
     let is_said = said.start_jitter.is_some() || said.start_every.is_some();
     let every = times.start_every.filter(|_| !is_said);
     every.map_or(Ok(()), |every| native.set(&format!("hosts.real.start_every=\"{} ps\"", every.as_ps())))

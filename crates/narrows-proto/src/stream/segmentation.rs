@@ -22,9 +22,9 @@
 //! A burst that has begun leaves whole, one segment after the other: the card has it. With pacing it is released at once, and the
 //! next one when all of it has been paid for.
 //!
-//! Linux also lets a connection have no more in the card than two bursts or 1 ms at its rate (TCP small queues). Here that needs
-//! no rule. The card asks a connection for a segment when its link is free, so it never has more of it than the rest of one burst,
-//! and window and pacing are looked at when a burst begins to leave.
+//! Linux also lets a connection have no more in front of its link than two bursts or 1 ms at its rate (TCP small queues). Here the card
+//! asks a connection for a segment when its link is free, so it never has more of it than the rest of one burst, and window and
+//! pacing are looked at when a burst begins to leave; unless the host has a queue, whose rule it is then ([`Handed`]).
 //!
 //! Differs from Linux: whether the window doubles is read off the window, once in a round trip, since not every control has a
 //! slow start threshold. Segments have the time at which they leave, not that of their burst. Retransmissions leave one by one.
@@ -111,6 +111,17 @@ pub(super) enum Cut {
     Receiver,
 }
 
+/// The last burst that a connection has handed over, and its rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Handed {
+    /// Segments; one without segmentation offload.
+    pub segments: u32,
+    /// Payload of as many full segments.
+    pub payload: Bytes,
+    /// That of the pacing, otherwise what it would be. None before the first round-trip time.
+    pub rate: Option<BitRate>,
+}
+
 /// The bursts of a connection.
 #[derive(Clone, Debug)]
 pub(super) struct Bursts {
@@ -173,17 +184,25 @@ impl Segmentation {
 
     /// Segments of a burst that nothing cuts short.
     fn goal(&self, pace: &Pace, doubles: bool) -> u64 {
-        let Pace { mss, packet, rate, cwnd, srtt, min_rtt } = *pace;
+        let Pace { mss, packet, rate, min_rtt, .. } = *pace;
         let most = self.most.get();
         let bytes = match rate {
             // Rates count headers, windows and bursts do not.
             Some(rate) => (rate * self.within).get() * mss.get() / packet.get(),
-            None if srtt == Span::ZERO => most,
-            None => (BitRate::per(cwnd, srtt).scaled(ratio(doubles)) * self.within).get(),
+            None => pace.of_window(doubles).map_or(most, |rate| (rate * self.within).get()),
         };
         let halvings = min_rtt.as_ps() / RTT_STEP.as_ps();
         let more = if self.rtt_term && halvings < 32 { most >> halvings } else { 0 };
         self.offload().segments_of(bytes.saturating_add(more), mss)
+    }
+}
+
+impl Pace {
+    /// The pacing rate that Linux computes without pacing, too; none before the first sample.
+    #[inline]
+    fn of_window(&self, doubles: bool) -> Option<BitRate> {
+        let Self { cwnd, srtt, .. } = *self;
+        (srtt > Span::ZERO).then(|| BitRate::per(cwnd, srtt).scaled(ratio(doubles)))
     }
 }
 
@@ -221,6 +240,14 @@ impl Bursts {
             && now.saturating_since(self.began.max(room.release)) <= RECENT
             && fits * pace.mss.get() < chunk
             && sent_at + pace.srtt <= now + soon
+    }
+
+    /// The last burst.
+    #[inline]
+    pub(super) fn handed(&self, pace: &Pace) -> Handed {
+        let segments = self.size.max(1);
+        let rate = pace.rate.or_else(|| pace.of_window(self.doubles));
+        Handed { segments, payload: pace.mss * u64::from(segments), rate }
     }
 
     /// A burst of so many segments begins.

@@ -39,6 +39,7 @@ use crate::world::{Calendar, Flight, FlowTable, GroupState, Log, NO_SLOT, Outbox
 /// State that all threads read.
 fn shared(network: &Network, traffic: &Traffic, layout: &Layout<'_>, threads: usize) -> Shared {
     let quantum = traffic.groups.iter().map(|group| group.largest_packet()).max().unwrap_or(Bytes::new(1));
+    let small_queues = network.hosts.small_queues();
     Shared {
         seed: layout.seed,
         access: layout.tables.access_and_neighbor(),
@@ -52,7 +53,9 @@ fn shared(network: &Network, traffic: &Traffic, layout: &Layout<'_>, threads: us
         flights: flights(network),
         reported_rates: layout.reported_rates.clone(),
         quantum: i32::from(wire_size(quantum)),
-        bursts: traffic.groups.iter().any(|group| group.transport.hands_over_bursts()),
+        bursts: small_queues.is_some()
+            || traffic.groups.iter().any(|group| group.transport.hands_over_bursts()),
+        small_queues,
         tag_size: network.reaction.as_ref().map_or(0, |reaction| wire_size(reaction.rule.tag_size())),
     }
 }

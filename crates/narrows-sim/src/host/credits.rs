@@ -13,7 +13,7 @@ use crate::world::World;
 impl Host {
     /// Sends a packet of a flow that brings a request for credit along.
     #[inline(never)]
-    pub(super) fn send_request<O: Observer>(
+    pub(super) fn send_request<const QUEUED: bool, O: Observer>(
         &mut self,
         now: Time,
         slot: u32,
@@ -26,7 +26,7 @@ impl Host {
         let request = outgoing.source.request(group, sources).unwrap_or_default();
         let packet = self.as_sent(now, packet).with_trailers(1);
         let slots = [Packet::of_words([request, 0, 0, 0]), Packet::default()];
-        self.senders.nic.send(now, Parcel { packet, trailers: &slots }, world);
+        self.pass_on::<QUEUED, O>(now, slot, Parcel { packet, trailers: &slots }, world);
     }
 
     /// The next turn of a grant may have come.

@@ -6,6 +6,7 @@ mod client;
 mod connections;
 mod credits;
 mod dependents;
+mod enqueued;
 mod external;
 mod finish;
 mod flows;
@@ -29,16 +30,18 @@ mod senders;
 mod sending;
 mod session;
 mod slots;
+mod small_queues;
 mod transport;
+mod turns;
 mod waiting;
 
-use narrows_proto::stream::Poll;
 use narrows_proto::units::{BitRate, Span, Time};
 
 use self::agenda::Agenda;
 pub(crate) use self::agenda::Wake;
 pub use self::client::Client;
 use self::connections::Ends;
+use self::enqueued::Enqueued;
 use self::external::Outside;
 pub(crate) use self::external::WholePacket;
 pub use self::external::{Codepoint, Injected};
@@ -47,7 +50,7 @@ use self::grants::Grants;
 use self::handover::Handover;
 use self::metrics::Metrics;
 pub(crate) use self::new_flow::NewFlow;
-use self::nic::{Nic, Places};
+use self::nic::Nic;
 pub(crate) use self::outgoing::Outgoing;
 pub(crate) use self::packets::{Way, cnp_packet};
 pub(crate) use self::rank::RankAtWork;
@@ -60,12 +63,12 @@ pub(crate) use self::transport::Source;
 use self::waiting::Waiting;
 use crate::ids::{FlowId, HostId};
 use crate::link::Egress;
-use crate::mechanism::at_host::{At, AtHost, Turn};
-use crate::mechanism::flow::{Hold, Line};
+use crate::mechanism::at_host::{At, AtHost};
+use crate::mechanism::flow::Hold;
 use crate::mechanism::hosts::{BurstDelay, Lateness};
 use crate::mechanism::registry::{HostMechanisms, each};
 use crate::observe::Observer;
-use crate::packet::{NO_TRAILERS, Packet, Parcel, Trailers};
+use crate::packet::{NO_TRAILERS, Parcel};
 use crate::world::World;
 
 /// A host: senders, receivers, and the one link they share.
@@ -107,6 +110,8 @@ pub(crate) struct Host {
     receiving_pairs: Vec<((u32, HostId), u32)>,
     /// State of mechanisms here, if there are any.
     mechanisms: Option<Box<HostMechanisms>>,
+    /// Packets in the queue of the host, if there is one.
+    enqueued: Enqueued,
     /// Credit that it grants, if it has been asked for some.
     grants: Option<Box<Grants>>,
     /// It is an external host.
@@ -182,6 +187,7 @@ impl Host {
             queue_pairs: Vec::new(),
             receiving_pairs: Vec::new(),
             mechanisms,
+            enqueued: Enqueued::default(),
             grants: None,
             outside: None,
         };
@@ -225,6 +231,9 @@ impl Host {
             } else {
                 self.take_arrival(now, &mut slots, world);
             }
+            if world.shared.small_queues.is_some() {
+                self.enqueue_all(now, world);
+            }
             let nic = &mut self.senders.nic;
             if !has_work
                 && let Some(delay) = &mut self.burst_delay
@@ -252,116 +261,6 @@ impl Host {
     ) -> Option<R> {
         let Self { mechanisms, senders, .. } = self;
         mechanisms.as_mut().map(|mechanisms| question(mechanisms, &mut At { now, senders, world }))
-    }
-
-    /// Sends one packet, if any flow has one to send. Without segmentation offload there are no bursts to look for.
-    #[inline]
-    fn fill_link<const BURSTS: bool, O: Observer>(
-        &mut self,
-        now: Time,
-        slots: &mut Trailers,
-        world: &mut World<O>,
-    ) {
-        let ready = match &mut self.mechanisms {
-            _ if BURSTS && self.senders.nic.is_in_burst() => None,
-            Some(mechanisms) if self.restrained => mechanisms.pop_ready(&mut self.senders, slots),
-            _ => self.senders.nic.pop_ready(slots),
-        };
-        if let Some(packet) = ready {
-            self.senders.nic.send(now, Parcel { packet, trailers: slots }, world);
-            return;
-        }
-        while let Some(slot) = self.senders.nic.turn::<BURSTS>() {
-            if self.is_crowded() {
-                self.prefetch_waiting::<BURSTS>();
-            }
-            if self.restrained
-                && self.ask(now, world, |mechanisms, at| mechanisms.gate(at, slot)) == Some(true)
-            {
-                continue;
-            }
-            let Senders { nic, outgoing: all, agenda } = &mut self.senders;
-            if BURSTS && all.place(slot).owes() && nic.passes_on(world.shared.quantum, all) {
-                continue;
-            }
-            let outgoing = all.get_mut(slot).expect("a sender leaves its queue before its slot");
-            if outgoing.at.governs() && !outgoing.is_over() {
-                if self.governed_turn::<BURSTS, O>(now, slot, world) {
-                    return;
-                }
-                continue;
-            }
-            let group = &world.shared.groups[outgoing.group as usize];
-            match outgoing.poll(now, group) {
-                Poll::Send(segment) => {
-                    let packet = outgoing.packet(&segment, group);
-                    outgoing.arm(outgoing.next_timer(), slot, agenda);
-                    nic.charge::<BURSTS>(packet.size(), segment.goes_on, world.shared.quantum, all);
-                    if group.requests {
-                        self.send_request(now, slot, packet, world);
-                    } else {
-                        self.send(now, packet, world);
-                    }
-                    return;
-                }
-                Poll::At(at) => outgoing.arm(at, slot, agenda),
-                Poll::Blocked if outgoing.is_over() => {
-                    nic.retire::<BURSTS>(all);
-                    all.remove(slot);
-                    continue;
-                }
-                Poll::Blocked => {}
-            }
-            nic.retire::<BURSTS>(all);
-        }
-    }
-
-    /// The same where flows may send bursts.
-    #[inline(never)]
-    fn fill_link_with_bursts<O: Observer>(&mut self, now: Time, slots: &mut Trailers, world: &mut World<O>) {
-        self.fill_link::<true, O>(now, slots, world);
-    }
-
-    /// The turn of a flow that mechanisms govern. Returns whether a packet was sent.
-    #[inline(always)]
-    fn governed_turn<const BURSTS: bool, O: Observer>(
-        &mut self,
-        now: Time,
-        slot: u32,
-        world: &mut World<O>,
-    ) -> bool {
-        let turn = self.ask(now, world, |mechanisms, at| mechanisms.turn(at, slot));
-        let turn = turn.unwrap_or(Turn::Nothing);
-        let Senders { nic, outgoing, .. } = &mut self.senders;
-        if let Turn::GoesOn(packet) | Turn::InBurst(packet) = turn {
-            let in_burst = matches!(turn, Turn::InBurst(_));
-            nic.charge::<BURSTS>(packet.size(), in_burst, world.shared.quantum, outgoing);
-        } else {
-            nic.retire::<BURSTS>(outgoing);
-            // Those before it in the line may have ended, so that it was let in during its own turn.
-            if outgoing.get_mut(slot).is_some_and(|outgoing| outgoing.at.line == Line::Admitted) {
-                self.senders.activate(slot, world);
-            }
-        }
-        let (Turn::GoesOn(packet) | Turn::InBurst(packet) | Turn::Last(packet)) = turn else { return false };
-        self.send(now, packet, world);
-        true
-    }
-
-    /// Sends a packet of a flow.
-    #[inline]
-    fn send<O: Observer>(&mut self, now: Time, packet: Packet, world: &mut World<O>) {
-        let packet = self.as_sent(now, packet);
-        self.senders.nic.send(now, Parcel::bare(packet), world);
-    }
-
-    /// A packet of a flow as mechanisms let it leave.
-    #[inline(always)]
-    fn as_sent(&mut self, now: Time, packet: Packet) -> Packet {
-        match &mut self.mechanisms {
-            Some(mechanisms) if self.restrained => mechanisms.on_sent(now, packet),
-            _ => packet,
-        }
     }
 
     fn on_ack<O: Observer>(&mut self, now: Time, parcel: Parcel<'_>, world: &mut World<O>) {

@@ -1,7 +1,7 @@
 //! Interface of the sending half of a flow to its host, whatever its transport.
 
 use narrows_proto::cc::Signal;
-use narrows_proto::stream::{Held, Holding, Poll, Stats};
+use narrows_proto::stream::{Handed, Held, Holding, Poll, Stats};
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 
 use crate::observe::SenderRef;
@@ -90,6 +90,11 @@ pub(crate) trait Sending {
     /// It begins with a handshake.
     fn is_opening(&self) -> bool {
         false
+    }
+
+    /// The last burst that it handed over. None if it keeps a queue of its own, in the network card.
+    fn handed(&self, _: &GroupState) -> Option<Handed> {
+        None
     }
 
     /// Its window has no room.

@@ -5,7 +5,9 @@
 
 use narrows_proto::cc::Signal;
 use narrows_proto::rdma::Recovery;
-use narrows_proto::stream::{AckState, Connection, Endpoint, Held, Holding, Merging, Poll, Receiver, Sender};
+use narrows_proto::stream::{
+    AckState, Connection, Endpoint, Handed, Held, Holding, Merging, Poll, Receiver, Sender,
+};
 use narrows_proto::units::{Bytes, Span, Time};
 use narrows_proto::{datagram, rdma};
 
@@ -73,6 +75,10 @@ impl Sending for Sender {
 
     fn is_opening(&self) -> bool {
         self.is_opening()
+    }
+
+    fn handed(&self, group: &GroupState) -> Option<Handed> {
+        Some(self.handed(&group.stream().params))
     }
 
     fn is_full(&self) -> bool {
@@ -241,6 +247,10 @@ impl Sending for Source {
 
     fn is_opening(&self) -> bool {
         each!(self, sender => Sending::is_opening(sender), else false)
+    }
+
+    fn handed(&self, group: &GroupState) -> Option<Handed> {
+        each!(self, sender => Sending::handed(sender, group), else None)
     }
 
     fn is_full(&self) -> bool {

@@ -14,6 +14,7 @@
 //! start_jitter flows that are scheduled, and clients, begin later by a part of this, drawn once for each host
 //! start_every  one host after the other begins with those, so much later than the one before, in an order drawn once
 //! ```
+//! small_queues what TCP has sent waits in a queue of the host: `small_queues.rs`
 //! All make a host later, never sooner: no flow beats its ideal time. Frames for the network card itself (PAUSE, flow control by
 //! priority, isolation) wait for nothing, nor does what external hosts get.
 //!
@@ -22,6 +23,7 @@
 use narrows_proto::cc::{OutOfRange, Ranges};
 use narrows_proto::units::{BitRate, Span, Time, WireTime};
 
+use super::small_queues::SmallQueues;
 use crate::random::{Purpose, Stream};
 
 /// Deviations of hosts from ideal machines.
@@ -62,6 +64,10 @@ pub struct RealHosts {
     /// Applications of one host begin so much later than those of the host before, in an order drawn once: one processor that runs all
     /// hosts does one thing after the other. Only hosts that begin something by themselves count. `start_jitter` comes on top.
     pub start_every: Option<Span>,
+    /// Flows hand bursts over to a queue of their host, up to a few of each flow, as TCP of a kernel does (TCP small queues): those that their
+    /// own link limits wait there, and acknowledgments behind them. Without it the network card asks a flow for a packet when its
+    /// link is free.
+    pub small_queues: Option<SmallQueues>,
 }
 
 /// When what has arrived is handed over.
@@ -91,6 +97,7 @@ impl RealHosts {
             software_delay,
             start_jitter,
             start_every,
+            small_queues,
         } = *self;
         if let Processing::Exponential(Exponential { mean, up_to }) = processing {
             let (in_range, setting) =
@@ -107,7 +114,8 @@ impl RealHosts {
         ranges.unless(software_delay <= most, "software_delay", software_delay, "at most 1 s")?;
         let [jitter, every] = [start_jitter, start_every].map(Option::unwrap_or_default);
         ranges.unless(jitter <= most, "start_jitter", jitter, "at most 1 s")?;
-        ranges.unless(every <= most, "start_every", every, "at most 1 s")
+        ranges.unless(every <= most, "start_every", every, "at most 1 s")?;
+        small_queues.map_or(Ok(()), |queues| queues.check(ranges))
     }
 }
 
@@ -121,6 +129,7 @@ impl Default for RealHosts {
             software_delay: Span::ZERO,
             start_jitter: None,
             start_every: None,
+            small_queues: None,
         }
     }
 }
@@ -180,6 +189,11 @@ impl Hosts {
     /// Time that each packet takes through the network card that it leaves.
     pub(crate) fn pipeline(&self) -> Span {
         if let Self::Real(real) = self { real.pipeline } else { Span::ZERO }
+    }
+
+    /// Queues in front of network cards, if there are some.
+    pub(crate) fn small_queues(&self) -> Option<SmallQueues> {
+        if let Self::Real(real) = self { real.small_queues } else { None }
     }
 }
 

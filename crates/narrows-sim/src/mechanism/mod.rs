@@ -24,6 +24,7 @@ pub(crate) mod pfc;
 pub mod rackcc;
 pub(crate) mod registry;
 pub(crate) mod settings;
+pub(crate) mod small_queues;
 pub(crate) mod spray;
 pub(crate) mod telemetry;
 pub mod themis;

@@ -8,6 +8,7 @@ use narrows_proto::units::{BitRate, Span, Time, WireTime};
 
 use crate::followers::Followers;
 use crate::ids::FlowId;
+use crate::mechanism::small_queues::SmallQueues;
 use crate::packet::{ECT, L4S, SPREAD, TELEMETRY, TRIMMABLE};
 use crate::random::mix;
 use crate::routing::Access;
@@ -38,8 +39,10 @@ pub(crate) struct Shared {
     pub(crate) reported_rates: Vec<BitRate>,
     /// The largest packet of any group: what a flow may send before the next has its turn.
     pub(crate) quantum: i32,
-    /// Some flows hand bursts to their network card.
+    /// Some flows hand bursts over, to their network card or to a queue of their host.
     pub(crate) bursts: bool,
+    /// Queues of hosts, if they have some.
+    pub(crate) small_queues: Option<SmallQueues>,
     /// Bytes by which limiters make packets larger.
     pub(crate) tag_size: u16,
 }

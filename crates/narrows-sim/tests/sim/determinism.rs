@@ -18,7 +18,7 @@ use narrows_sim::traffic::{FlowSpec, Generator, GeneratorKind, Pause, Traffic, T
 use narrows_sim::workload::{Calls, DrawnCalls, Pairs, Partner, Sizes, permutation, poisson, rpcs};
 use narrows_sim::{
     Execution, Failure, FlowRecord, GroupId, HostId, Hosts, Interrupts, LimiterScope, LinkId, Network,
-    NodeId, Outage, PortCounters, Purpose, Reaction, ReactionPlace, RealHosts, Routing, Stream,
+    NodeId, Outage, PortCounters, Purpose, Reaction, ReactionPlace, RealHosts, Routing, SmallQueues, Stream,
 };
 
 /// A network and traffic that use every mechanism at once: three controls, losses, marks, RED, link errors, a failure,
@@ -263,6 +263,12 @@ fn two_runs_are_equal_and_another_seed_differs() {
     assert_ne!(run(1), run(2));
 }
 
+/// Hosts with a queue in front of their network card.
+fn queued() -> Hosts {
+    let small_queues = Some(SmallQueues::default());
+    Hosts::Real(RealHosts { small_queues, ..RealHosts::default() })
+}
+
 /// The same traffic between hosts with offloads.
 fn offloaded(mut traffic: Traffic) -> Traffic {
     for group in &mut traffic.groups {
@@ -288,6 +294,7 @@ fn any_number_of_threads_gives_the_same_bytes() {
     for (routing, ports, hosts) in [
         (Routing::Ecmp, PortKind::Plain, Hosts::Ideal),
         (Routing::Ecmp, PortKind::Plain, real()),
+        (Routing::Ecmp, PortKind::Plain, queued()),
         (Routing::Spray, PortKind::Plain, Hosts::Ideal),
         (Routing::DModK, PortKind::Scheduled, real()),
     ] {
@@ -435,6 +442,8 @@ fn the_signaling_scenarios_use_every_mechanism() {
 fn signals_are_the_same_at_any_number_of_threads() {
     for (place, per) in SCHEMES {
         let (network, traffic) = signals(place, per);
+        let hosts = if per == LimiterScope::Port { Hosts::Ideal } else { queued() };
+        let network = Network { hosts, ..network };
         // Not until the last flow has ended: one may wait a second to repeat its first packet.
         let run = Run::new(&network, &traffic).until(Span::from_ms(2));
         let trace = |threads| trace(&run.threads(threads).run());

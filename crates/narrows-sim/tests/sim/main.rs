@@ -26,6 +26,7 @@ mod responses;
 mod rivals;
 mod session;
 mod signals;
+mod small_queues;
 mod successor_steps;
 mod successors;
 mod support;

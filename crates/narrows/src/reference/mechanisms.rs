@@ -34,6 +34,14 @@ const BEFORE: &[Entry] = &[
         settings: &["Hosts", "RealHosts", "Processing", "Bounded", "Exponential"],
     },
     Entry {
+        name: "small_queues",
+        summary: "bursts of TCP wait in a queue of their host, a few of each connection",
+        place: "hosts.real.small_queues",
+        source: "Linux, tcp_small_queue_check",
+        about: &[sim::SMALL_QUEUES],
+        settings: &["SmallQueues"],
+    },
+    Entry {
         name: "buffer",
         summary: "packet memory of a switch, and how ports share it",
         place: "switches.CLASS.buffer",

@@ -64,6 +64,7 @@ const MAY_BE_MISSING: &[(&str, &[&str])] = &[
             "Traffic.datagram",
             "Rdma.queue_pair",
             "RealHosts.interrupts",
+            "RealHosts.small_queues",
             "RealHosts.start_every",
             "RealHosts.start_jitter",
             "Stream.receive_offload",

@@ -2,7 +2,7 @@
 
 use super::{Phase, Poll, Probe, Repair, Sender, Timer, TimerKind};
 use crate::stream::params::Params;
-use crate::stream::segmentation::{Cut, Pace, Room, Segmentation};
+use crate::stream::segmentation::{Cut, Handed, Pace, Room, Segmentation};
 use crate::stream::sent::{Sent, State};
 use crate::stream::wire::Segment;
 use crate::units::{BitRate, Bytes, Span, Time};
@@ -154,6 +154,12 @@ impl Sender {
         if self.written(params) == Bytes::ZERO {
             self.delivery.on_idle(inflight);
         }
+    }
+
+    /// The last burst that was handed over.
+    #[inline]
+    pub fn handed(&self, params: &Params) -> Handed {
+        self.bursts.handed(&self.pace(params))
     }
 
     fn pace(&self, params: &Params) -> Pace {
