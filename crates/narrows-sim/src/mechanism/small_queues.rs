@@ -17,8 +17,8 @@
 //! Source: net/ipv4/tcp_output.c and tcp_offload.c of Linux 6.x. What waits must stay below the limit, which is why of two bursts one may
 //! wait when the next is handed over.
 //!
-//! Differs from Linux: headers and the memory of a burst itself are left out of its size, and retransmissions have the same limit (Linux
-//! doubles it). A queue in order is that of `pfifo` and `tbf`; `fq` and `fq_codel` take connections in turn. What is not TCP has no more than
+//! Differs from Linux: headers and the memory of a burst itself are left out of its size, retransmissions have the same limit (Linux
+//! doubles it), and a connection of which one burst waits for an acknowledgment is held up like others. A queue in order is that of `pfifo` and `tbf`; `fq` and `fq_codel` take connections in turn. What is not TCP has no more than
 //! one packet here.
 
 use narrows_proto::cc::{OutOfRange, Ranges};

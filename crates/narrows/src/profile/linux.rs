@@ -63,7 +63,7 @@ constants! {
     "cc.dctcp.min_window" = "2": "dctcp_ssthresh, net/ipv4/tcp_dctcp.c";
     alike:
     "three segments beyond a hole mean loss: sysctl tcp_reordering = 3";
-    "a connection has no more than a burst in the network card: tcp_small_queue_check, net/ipv4/tcp_output.c, with sysctl tcp_limit_output_bytes (1 MiB, 256 KiB in 4.9), needs no rule here";
+    "a connection has no more than a burst in the network card; hosts.real.small_queues has what waits before it: tcp_small_queue_check, net/ipv4/tcp_output.c, with sysctl tcp_limit_output_bytes (4 MiB, 256 KiB in 4.9)";
     "spurious retransmissions that the receiver reports are undone: sysctl tcp_dsack = 1";
     "a timeout is undone, and what it took for lost is not, when the first acknowledgment after it echoes an earlier timestamp: tcp_try_undo_loss and tcp_packet_delayed, net/ipv4/tcp_input.c, with sysctl tcp_timestamps = 1";
     "small writes are not held back for more: sysctl tcp_autocorking = 1 changes nothing for an application that writes all of a flow at once";
