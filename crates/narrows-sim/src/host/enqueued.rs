@@ -1,4 +1,4 @@
-//! How many packets of each sender wait in the queue of their host.
+//! Counts of packets in the queue of a host, by sender.
 
 /// Counts by slot of a sender. Whoever gets a slot later counts what waits of the one before as its own.
 #[derive(Debug, Default)]
@@ -25,7 +25,7 @@ impl Enqueued {
         self.0[slot].packets += 1;
     }
 
-    /// What sends from a slot waits until one of its packets has left.
+    /// The sender in a slot waits until one of its packets has left.
     pub(super) fn hold_up(&mut self, slot: u32) {
         self.0[slot as usize].is_held_up = true;
     }
