@@ -104,6 +104,10 @@ pub struct Params {
     /// Linux). `false` waits until less is in flight than the reduced window.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub spread_marks: bool,
+    /// Losses, marks and timeouts take their part off the window, as in Linux. `false`: off what is in flight (RFC 5681 §3.1, RFC 9438
+    /// §4.6), which is less where bursts wait for room.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub reduce_window: bool,
     /// Pace controls that only give a window, at 1.25·cwnd/SRTT (RFC 9002 §7.7).
     pub pace_windows: bool,
     /// In place of 1.25: 2 while the window doubles, 1.2 otherwise (`tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio` of Linux).
@@ -180,6 +184,7 @@ impl Default for Params {
             reordering_slack: None,
             proportional_rate_reduction: true,
             spread_marks: false,
+            reduce_window: false,
             pace_windows: false,
             pace_by_growth: false,
             pace_from: None,

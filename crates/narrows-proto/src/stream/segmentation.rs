@@ -6,7 +6,7 @@
 //!           from `least` segments to `most` bytes
 //! Rate      that of the pacing, otherwise                        tcp_update_pacing_rate
 //!             2 · cwnd / SRTT      while the window doubles
-//!             1.2 · cwnd / SRTT    otherwise
+//!             1.2 · cwnd / SRTT    otherwise, cwnd in whole segments
 //! Window    no more than half of it, so that two bursts can be   tcp_cwnd_test, tcp_mss_split_point
 //!           under way, and no more than it has room for
 //! Waiting   if there is room for less than a burst: for the      tcp_tso_should_defer
@@ -201,8 +201,9 @@ impl Pace {
     /// The pacing rate that Linux computes without pacing, too; none before the first sample.
     #[inline]
     fn of_window(&self, doubles: bool) -> Option<BitRate> {
-        let Self { cwnd, srtt, .. } = *self;
-        (srtt > Span::ZERO).then(|| BitRate::per(cwnd, srtt).scaled(ratio(doubles)))
+        let Self { mss, cwnd, srtt, .. } = *self;
+        let whole = mss * (cwnd.get() / mss.get()).max(1);
+        (srtt > Span::ZERO).then(|| BitRate::per(whole, srtt).scaled(ratio(doubles)))
     }
 }
 
@@ -341,6 +342,17 @@ mod tests {
                 assert_eq!(cut(MSS * window), Cut::Segments(expected), "{kbps} kb/s, {window} segments");
             }
         }
+    }
+
+    #[test]
+    fn what_a_window_has_beyond_whole_segments_makes_no_burst_larger() {
+        // 12 segments in 1.44 ms times 1.2 are 10 in a millisecond: 10 in a little less than 1.44 ms, and 9 in a little more.
+        let burst = |cwnd, us| {
+            let pace = Pace { cwnd, srtt: Span::from_us(us), ..pace() };
+            Segmentation::default().goal(&pace, false)
+        };
+        assert_eq!([1439, 1441].map(|us| burst(MSS * 12, us)), [10, 9]);
+        assert_eq!(burst(MSS * 12 + Bytes::new(1447), 1441), 9);
     }
 
     #[test]

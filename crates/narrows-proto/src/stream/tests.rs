@@ -482,6 +482,30 @@ fn a_mark_and_a_loss_of_one_window_reduce_it_once() {
 }
 
 #[test]
+fn reductions_take_their_part_off_what_is_in_flight_or_off_the_window_where_that_is_said() {
+    // Eight segments are under way in a window of ten. The first is marked, or the first four are lost.
+    let after = |reduce_window, marked| {
+        let params = Params { handshake: false, reduce_window, ..Params::default() };
+        let config = Config::Reno(cc::reno::Params { ecn: true, ..Default::default() });
+        let mss = params.mss();
+        let mut sender = Sender::new(&params, &config, HOST, mss * 8);
+        sender.start(&params, Time::ZERO);
+        while let Poll::Send(_) = sender.poll_transmit(&params, Time::ZERO) {}
+        let now = Time::ZERO + ONE_WAY * 2;
+        let mut frame = AckFrame::default();
+        if marked {
+            (frame.ack, frame.ece) = (mss.get(), true);
+        } else {
+            frame.sacks.push(mss.get() * 4..mss.get() * 8);
+        }
+        sender.on_ack(&params, now, &frame);
+        sender.limit().cwnd.get() / mss.get()
+    };
+    assert_eq!([true, false].map(|marked| after(false, marked)), [4, 4]);
+    assert_eq!([true, false].map(|marked| after(true, marked)), [5, 5]);
+}
+
+#[test]
 fn what_a_mark_takes_off_the_window_is_spread_over_the_round_trip_where_that_is_asked_for() {
     // Ten segments are under way, and are acknowledged one by one; the first acknowledgment has the mark.
     let sent_after_each = |spread_marks| {

@@ -31,6 +31,7 @@ constants! {
     "transport.tail_loss_probe" = "true": "sysctl tcp_early_retrans = 3";
     "transport.proportional_rate_reduction" = "true": "tcp_cwnd_reduction, net/ipv4/tcp_input.c";
     "transport.spread_marks" = "true": "tcp_enter_cwr and tcp_cwnd_reduction, net/ipv4/tcp_input.c: the same for CWR as for a recovery";
+    "transport.reduce_window" = "true": "tcp_reno_ssthresh, net/ipv4/tcp_cong.c, bictcp_recalc_ssthresh, net/ipv4/tcp_cubic.c, and prior_cwnd, tcp_init_cwnd_reduction, net/ipv4/tcp_input.c";
     "transport.pace_windows" = "false": "sk_pacing_status = SK_PACING_NONE without fq and BBR, include/net/sock.h";
     "transport.pace_by_growth" = "true": "sysctl tcp_pacing_ss_ratio = 200, tcp_pacing_ca_ratio = 120";
     "transport.pace_from" = "10": "tcp_update_skb_after_send, net/ipv4/tcp_output.c: data_segs_out >= 10; sch_fq of 4.9 has initial_quantum";

@@ -103,6 +103,7 @@ const MAY_BE_MISSING: &[(&str, &[&str])] = &[
             "Stream.pace_by_growth",
             "Stream.peak_deviation",
             "Stream.spread_marks",
+            "Stream.reduce_window",
             "Bbr3.ecn",
             "Cubic.linux_hystart",
             "Gemini.slow_start_ignores_delay",

@@ -25,7 +25,7 @@ impl Sender {
             return;
         }
         self.spin = frame.spin;
-        let before = Flight { size: self.flight_size(), inflight: self.inflight() };
+        let before = self.flight(params);
         let (una_before, window_before) = (self.board.una(), self.limit.cwnd);
         let mut tally = Tally::new(now, self.rtt.min());
         if frame.ack > una_before {
@@ -194,9 +194,9 @@ impl Sender {
             if self.has_reduced() {
                 self.troubles().undo = None;
             } else {
-                self.congested(now, Congestion::Loss { flight_size: before.size });
+                self.congested(now, Congestion::Loss { flight_size: before.reduced });
             }
-            self.prr = Prr::new(self.limit.cwnd, before.inflight).map(Box::new);
+            self.prr = Prr::new(self.limit.cwnd, before.spread).map(Box::new);
         }
         (lost, look_again)
     }
@@ -232,7 +232,7 @@ impl Sender {
             return;
         }
         self.marked += self.mss;
-        self.congested(now, Congestion::Mark { flight_size: before.size });
+        self.congested(now, Congestion::Mark { flight_size: before.reduced });
         self.troubles().undo = None;
     }
 
@@ -241,7 +241,7 @@ impl Sender {
         if self.repair == Repair::None {
             let next = self.handed_over();
             self.troubles().reduced_until = Some(next);
-            self.prr = Prr::new(self.limit.cwnd, before.inflight).map(Box::new);
+            self.prr = Prr::new(self.limit.cwnd, before.spread).map(Box::new);
         }
     }
 

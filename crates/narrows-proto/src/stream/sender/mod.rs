@@ -224,9 +224,11 @@ struct Undo {
 /// Data outstanding before an acknowledgment or a timer changed it.
 #[derive(Clone, Copy, Debug)]
 struct Flight {
-    /// FlightSize of RFC 5681 §2.
-    size: Bytes,
-    /// The part of it that was neither delivered nor lost.
+    /// Off which a reduction takes its part: FlightSize of RFC 5681 §2, or the window.
+    reduced: Bytes,
+    /// Over which a reduction is spread: what was neither delivered nor lost, or the window.
+    spread: Bytes,
+    /// What was neither delivered nor lost.
     inflight: Bytes,
 }
 
@@ -265,6 +267,16 @@ impl Sender {
     /// Everything has been acknowledged.
     pub fn is_complete(&self) -> bool {
         self.board.una() == self.size
+    }
+
+    /// What is outstanding, as reductions see it.
+    #[inline]
+    fn flight(&self, params: &Params) -> Flight {
+        let inflight = self.inflight();
+        if params.reduce_window {
+            return Flight { reduced: self.limit.cwnd, spread: self.limit.cwnd, inflight };
+        }
+        Flight { reduced: self.flight_size(), spread: inflight, inflight }
     }
 
     /// The window and pacing rate in force.

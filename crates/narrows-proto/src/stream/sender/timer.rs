@@ -1,7 +1,7 @@
 //! Effects of the passing of time: one timer stands for what may prove a loss, the tail loss probe, and the retransmission
 //! timeout.
 
-use super::{Flight, Phase, Probe, Repair, Sender, Timer, TimerKind};
+use super::{Phase, Probe, Repair, Sender, Timer, TimerKind};
 use crate::cc::Congestion;
 use crate::stream::params::Params;
 use crate::units::{Bytes, Span, Time};
@@ -76,7 +76,7 @@ impl Sender {
                 self.arm(params, now, Time::NEVER);
             }
             TimerKind::Reordering => {
-                let before = Flight { size: self.flight_size(), inflight: self.inflight() };
+                let before = self.flight(params);
                 let (_, look_again) = self.detect_losses(now, before);
                 self.refresh_limit(params);
                 self.let_out(Bytes::ZERO, false);
@@ -88,7 +88,7 @@ impl Sender {
 
     /// RFC 6298 §5.4 to §5.6, RFC 8985 §6.3.
     fn on_timeout(&mut self, params: &Params, now: Time) {
-        let (flight_size, una) = (self.flight_size(), self.board.una());
+        let (flight_size, una) = (self.flight(params).reduced, self.board.una());
         let troubles = self.troubles();
         troubles.counts.timeouts += 1;
         let repeated = troubles.timed_out_at.replace(una) == Some(una);
