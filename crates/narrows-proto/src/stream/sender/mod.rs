@@ -228,7 +228,7 @@ struct Flight {
     reduced: Bytes,
     /// Over which a reduction is spread: what was neither delivered nor lost, or the window.
     spread: Bytes,
-    /// What was neither delivered nor lost.
+    /// That which was neither delivered nor lost.
     inflight: Bytes,
 }
 
@@ -269,7 +269,7 @@ impl Sender {
         self.board.una() == self.size
     }
 
-    /// What is outstanding, as reductions see it.
+    /// Outstanding data, as reductions see it.
     #[inline]
     fn flight(&self, params: &Params) -> Flight {
         let inflight = self.inflight();
