@@ -65,6 +65,7 @@ const MAY_BE_MISSING: &[(&str, &[&str])] = &[
             "Rdma.queue_pair",
             "RealHosts.interrupts",
             "RealHosts.small_queues",
+            "SmallQueues.packet_memory",
             "RealHosts.start_every",
             "RealHosts.start_jitter",
             "Stream.receive_offload",
