@@ -113,7 +113,7 @@ impl Live {
 
     /// The queue of its hosts, as simulated ones have it.
     pub fn small_queues(&self) -> SmallQueues {
-        self.assignment.hosts.iter().map(|(_, settings)| settings.queue()).next().unwrap_or_default()
+        self.assignment.hosts.first().map(|(_, settings)| settings.queue()).unwrap_or_default()
     }
 
     fn start_every(&self) -> Checked<Option<Span>> {

@@ -5,7 +5,7 @@ use crate::units::Bytes;
 #[derive(Clone, Debug)]
 pub(super) struct Prr {
     ssthresh: Bytes,
-    /// In flight when the recovery began (`RecoverFS`); in Linux the window of then (`prior_cwnd`).
+    /// In flight when the recovery began (`RecoverFS`), or the window of then (`prior_cwnd` of Linux).
     at_start: Bytes,
     delivered: Bytes,
     out: Bytes,

@@ -27,7 +27,8 @@
 //! pacing are looked at when a burst begins to leave; unless the host has a queue, whose rule it is then ([`Handed`]).
 //!
 //! Differs from Linux: whether the window doubles is read off the window, once in a round trip, since not every control has a
-//! slow start threshold. Segments have the time at which they leave, not that of their burst. Retransmissions leave one by one.
+//! slow start threshold. Segments have the time at which they leave, not that of their burst, unless their host has a queue.
+//! Retransmissions leave one by one.
 
 use crate::cc::{Offload, OutOfRange, Ranges};
 use crate::units::{BitRate, Bytes, Span, Time};

@@ -14,13 +14,13 @@ const PRIORITIES: usize = 8;
 
 /// The network card: sends acknowledgments first, then takes flows of the highest priority in turn.
 ///
-/// Flows do not queue packets here. When the link is free the card asks the next flow for one, so a flow's window and
-/// pacing are looked at when the packet leaves. Flows share the link byte by byte (deficit round robin, Shreedhar &
-/// Varghese 1996).
+/// When the link is free the card asks the next flow for a packet, so a flow's window and pacing are looked at when the packet leaves, and
+/// nothing of it waits here; unless the host has a queue (`small_queues.rs`), whose packets are among those that are ready. Flows share the
+/// link byte by byte (deficit round robin, Shreedhar & Varghese 1996).
 ///
 /// A burst of a sender with segmentation offload leaves whole: nothing goes between its packets, unless the switch stops them. It is
-/// charged whole, so that its flow is passed over until the others have had as much (`credit` of `sch_fq` in Linux). A flow never has
-/// more here than the rest of one burst.
+/// charged whole, so that its flow is passed over until the others have had as much (`credit` of `sch_fq` in Linux). Without a queue a
+/// flow never has more here than the rest of one burst.
 #[derive(Debug)]
 pub(crate) struct Nic {
     egress: Egress,

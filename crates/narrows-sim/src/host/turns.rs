@@ -39,7 +39,7 @@ impl Host {
         }
     }
 
-    /// Flows have their turns until one sends a packet; into the queue of the host if it has one. Returns whether one has.
+    /// Serves flows until one has sent a packet, into the queue of the host if it has one. Returns whether one has.
     #[inline(always)]
     pub(super) fn take_turn<const BURSTS: bool, const QUEUED: bool, O: Observer>(
         &mut self,

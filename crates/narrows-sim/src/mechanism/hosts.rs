@@ -13,8 +13,8 @@
 //! software     messages about congestion that software reads are read this much later
 //! start_jitter flows that are scheduled, and clients, begin later by a part of this, drawn once for each host
 //! start_every  one host after the other begins with those, so much later than the one before, in an order drawn once
+//! small_queues packets of TCP wait in a queue of the host: `small_queues.rs`
 //! ```
-//! small_queues what TCP has sent waits in a queue of the host: `small_queues.rs`
 //! All make a host later, never sooner: no flow beats its ideal time. Frames for the network card itself (PAUSE, flow control by
 //! priority, isolation) wait for nothing, nor does what external hosts get.
 //!

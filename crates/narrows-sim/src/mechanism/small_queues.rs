@@ -18,8 +18,8 @@
 //! wait when the next is handed over.
 //!
 //! Differs from Linux: headers and the memory of a burst itself are left out of its size, retransmissions have the same limit (Linux
-//! doubles it), and a connection of which one burst waits for an acknowledgment is held up like others. A queue in order is that of `pfifo` and `tbf`; `fq` and `fq_codel` take connections in turn. What is not TCP has no more than
-//! one packet here.
+//! doubles it), and a connection of which one burst waits for an acknowledgment is held up like others. A queue in order is that of `pfifo`
+//! and `tbf`; `fq` and `fq_codel` take connections in turn. Flows of other transports have no more than one packet here.
 
 use narrows_proto::cc::{OutOfRange, Ranges};
 use narrows_proto::stream::Handed;
