@@ -108,7 +108,7 @@ impl Live {
     pub fn host_times(&self) -> Checked<HostTimes> {
         let mut responses = Responses::default();
         self.watch(&host_times::responses()?, |frame| responses.on_frame(&frame))?;
-        Ok(HostTimes { response: responses.median(), start_every: self.start_every()? })
+        Ok(HostTimes { response: responses.mean(), start_every: self.start_every()? })
     }
 
     /// The queue of its hosts, as simulated ones have it.

@@ -51,6 +51,6 @@ pub use profile::Profile;
 pub use receive_buffer::{BufferGrowth, ReceiveBuffer};
 pub use receive_offload::ReceiveOffload;
 pub use receiver::Receiver;
-pub use segmentation::{Handed, Segmentation};
+pub use segmentation::{Handed, Segmentation, SocketBuffers};
 pub use sender::{Connection, Endpoint, Held, Holding, Poll, Repairing, Sender, Stats};
 pub use wire::{AckFrame, SackBlocks, Segment};

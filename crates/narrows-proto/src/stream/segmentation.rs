@@ -15,6 +15,10 @@
 //!             nothing was sent, or paid for by pacing, for 1 ms,
 //!             there is room for a third of the window, or
 //!             the acknowledgment is further away than SRTT/2 or `ack_within`
+//! Buffers   with `socket_buffers`: most/mss segments, at most half   tcp_xmit_size_goal
+//!             of the largest window of the receiver; the rest of
+//!             one waits for room for itself alone,                   tcp_write_xmit
+//!             and takes on segments of the next one if `joined`      tcp_grow_skb (6.10)
 //! End       says PSH with `push_bursts`, if the burst has several          __tcp_transmit_skb
 //!           segments; `receiver.rs` and `merging.rs` do not wait then
 //! ```
@@ -27,7 +31,7 @@
 //! pacing are looked at when a burst begins to leave; unless the host has a queue, whose rule it is then ([`Handed`]).
 //!
 //! Differs from Linux: whether the window doubles is read off the window, once in a round trip, since not every control has a
-//! slow start threshold. Segments have the time at which they leave, not that of their burst, unless their host has a queue.
+//! slow start threshold. What limits a buffer is the window when it begins to leave, not when it was written. Segments have the time at which they leave, not that of their burst, unless their host has a queue.
 //! Retransmissions leave one by one.
 
 use crate::cc::{Offload, OutOfRange, Ranges};
@@ -50,12 +54,34 @@ pub struct Segmentation {
     /// A burst waits for more room if the next acknowledgment is expected within this time, and within half of a round trip. Linux 6.12
     /// has 1 ms, 4.9 half of a round trip alone.
     pub ack_within: Span,
+    /// Data waits in socket buffers, each of as many whole segments as `most`, or as half of the largest window that the receiver has
+    /// offered if that is less. What is left of one waits for room for itself, not for a whole burst: 5 of 45 segments if bursts have
+    /// eight. In one long buffer if left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub socket_buffers: Option<SocketBuffers>,
+}
+
+/// Segments that leave with the rest of a socket buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SocketBuffers {
+    /// Nothing: no burst has segments of two buffers. Linux before 6.10.
+    Apart,
+    /// As much of the next one as there is room for in the burst and in the window. Linux since 6.10.
+    Joined,
 }
 
 impl Default for Segmentation {
     fn default() -> Self {
         let within = Span::from_ms(1);
-        Self { least: 2, most: Bytes::new(65_536), within, rtt_term: false, ack_within: RECENT }
+        Self {
+            least: 2,
+            most: Bytes::new(65_536),
+            within,
+            rtt_term: false,
+            ack_within: RECENT,
+            socket_buffers: None,
+        }
     }
 }
 
@@ -71,6 +97,8 @@ const WINDOW_PARTS: u64 = 3;
 /// Room that a burst is to be cut out of.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Room {
+    /// The byte of the flow that is next.
+    pub(super) next: u64,
     /// Bytes that have not been sent.
     pub(super) unsent: Bytes,
     /// The window, and what is under way of it.
@@ -134,11 +162,16 @@ pub(super) struct Bursts {
     began: Time,
     /// The window when the round trip began.
     cwnd: Bytes,
+    /// The first byte of the flow beyond the socket buffer that is being cut.
+    buffer: u64,
+    /// The largest window of the receiver when a buffer began.
+    offered: Bytes,
 }
 
 impl Default for Bursts {
     fn default() -> Self {
-        Self { left: 0, size: 0, doubles: true, began: Time::ZERO, cwnd: Bytes::ZERO }
+        let (began, zero) = (Time::ZERO, Bytes::ZERO);
+        Self { left: 0, size: 0, doubles: true, began, cwnd: zero, buffer: 0, offered: zero }
     }
 }
 
@@ -198,6 +231,13 @@ impl Segmentation {
     }
 }
 
+impl Room {
+    /// The receiver's window.
+    fn offered(&self) -> Bytes {
+        self.receiver.saturating_add(self.inflight)
+    }
+}
+
 impl Pace {
     /// The pacing rate that Linux computes without pacing, too; none before the first sample.
     #[inline]
@@ -220,23 +260,40 @@ impl Bursts {
     }
 
     /// The burst that may begin now. At least one segment fits.
-    pub(super) fn cut(&self, settings: &Segmentation, pace: &Pace, now: Time, room: &Room) -> Cut {
+    pub(super) fn cut(&mut self, settings: &Segmentation, pace: &Pace, now: Time, room: &Room) -> Cut {
         let mss = pace.mss.get();
         let free = room.window.saturating_sub(room.inflight);
         let [in_window, at_receiver] = [free, room.receiver].map(|bytes| (bytes.get() / mss).max(1));
         let fits = in_window.min(at_receiver);
         let wanted = settings.goal(pace, self.doubles).min(room.unsent.get().div_ceil(mss));
-        if fits < wanted && self.waits(settings, pace, now, room, fits) {
+        let (needed, wanted) = match settings.socket_buffers {
+            None => (wanted, wanted),
+            Some(buffers) => {
+                let needed = wanted.min(self.rest_of_buffer(settings, pace.mss, room));
+                (needed, if buffers == SocketBuffers::Joined { wanted } else { needed })
+            }
+        };
+        if fits < needed && self.waits(settings, pace, now, room, fits) {
             return if in_window <= at_receiver { Cut::Window } else { Cut::Receiver };
         }
         let half = (room.window.get() / 2 / mss).max(1);
         Cut::Segments(wanted.min(fits).min(half) as u32)
     }
 
+    /// Segments that are left of the socket buffer. The next one begins if there are none.
+    fn rest_of_buffer(&mut self, settings: &Segmentation, mss: Bytes, room: &Room) -> u64 {
+        while self.buffer <= room.next {
+            self.offered = self.offered.max(room.offered());
+            let most = settings.most.min(self.offered / 2);
+            self.buffer += mss.get() * (most.get() / mss.get()).max(1);
+        }
+        (self.buffer - room.next).div_ceil(mss.get())
+    }
+
     /// It is better to wait for more room than to send the `fits` segments that there is room for.
     fn waits(&self, settings: &Segmentation, pace: &Pace, now: Time, room: &Room, fits: u64) -> bool {
         let Some(sent_at) = room.oldest_sent_at else { return false };
-        let chunk = room.window.min(room.receiver.saturating_add(room.inflight)).get() / WINDOW_PARTS;
+        let chunk = room.window.min(room.offered()).get() / WINDOW_PARTS;
         let soon = (pace.srtt / 2).min(settings.ack_within);
         !room.repairs
             && now.saturating_since(self.began.max(room.release)) <= RECENT
@@ -291,6 +348,7 @@ mod tests {
     /// 100 segments, of which `inflight` are under way since `sent_at`.
     fn room(inflight: u64, sent_at: Span) -> Room {
         Room {
+            next: 0,
             unsent: MSS * 1000,
             window: MSS * 100,
             inflight: MSS * inflight,
@@ -374,13 +432,53 @@ mod tests {
 
     #[test]
     fn a_burst_is_cut_short_by_half_the_window_and_by_what_is_left() {
-        let (settings, bursts) = (Segmentation::default(), Bursts::default());
-        let cut = |room| bursts.cut(&settings, &pace(), Time::ZERO, &room);
+        let (settings, mut bursts) = (Segmentation::default(), Bursts::default());
+        let mut cut = |room| bursts.cut(&settings, &pace(), Time::ZERO, &room);
         assert_eq!(cut(room(0, Span::ZERO)), Cut::Segments(45));
         assert_eq!(cut(Room { window: MSS * 50, ..room(0, Span::ZERO) }), Cut::Segments(25));
         assert_eq!(cut(Room { unsent: MSS * 3, ..room(0, Span::ZERO) }), Cut::Segments(3));
         assert_eq!(cut(Room { unsent: Bytes::new(1), ..room(0, Span::ZERO) }), Cut::Segments(1));
         assert_eq!(cut(Room { window: Bytes::new(1), ..room(0, Span::ZERO) }), Cut::Segments(1));
+    }
+
+    /// Sizes of bursts, zero where one waits, as acknowledgments leave so many segments under way. 64 KiB hold 45 segments; 100 in 14 ms
+    /// times 1.2 are 8 in a millisecond. The next acknowledgment is always near.
+    fn bursts(buffers: SocketBuffers, receiver: Bytes, inflight: &[u64]) -> Vec<u32> {
+        let settings = Segmentation { socket_buffers: Some(buffers), ..Segmentation::default() };
+        let pace = Pace { srtt: Span::from_ms(14), ..pace() };
+        let at = |us| Time::ZERO + Span::from_us(us);
+        let mut bursts = Bursts::default();
+        for _ in 0..2 {
+            bursts.on_round(MSS * 100);
+        }
+        bursts.begin(at(14_000), 0);
+        let mut next = 0;
+        let mut cut = |inflight: &u64| {
+            let room = Room { next, receiver, ..room(*inflight, Span::ZERO) };
+            let Cut::Segments(segments) = bursts.cut(&settings, &pace, at(14_500), &room) else { return 0 };
+            next += MSS.get() * u64::from(segments);
+            segments
+        };
+        inflight.iter().map(&mut cut).collect()
+    }
+
+    #[test]
+    fn the_rest_of_a_socket_buffer_waits_for_room_for_itself_and_takes_on_the_next_one_if_joined() {
+        // Five bursts of eight; five segments are left, for which there is room for four, five and six.
+        let acks = [92, 92, 92, 92, 92, 96, 95, 95, 92];
+        let apart = bursts(SocketBuffers::Apart, Bytes::MAX, &acks);
+        assert_eq!(apart, [8, 8, 8, 8, 8, 0, 5, 0, 8]);
+        // One of the second buffer leaves with those five. It has 44 left: five bursts, and four segments.
+        let acks = [92, 92, 92, 92, 92, 96, 94, 94, 92, 92, 92, 92, 92, 97, 96];
+        let joined = bursts(SocketBuffers::Joined, Bytes::MAX, &acks);
+        assert_eq!(joined, [8, 8, 8, 8, 8, 0, 6, 0, 8, 8, 8, 8, 8, 0, 4]);
+    }
+
+    #[test]
+    fn a_socket_buffer_holds_half_of_the_largest_window_of_the_receiver() {
+        // 40 segments: 8, 8 and 4 of each 20.
+        let found = bursts(SocketBuffers::Apart, MSS * 40, &[0, 0, 0, 0, 0, 0]);
+        assert_eq!(found, [8, 8, 4, 8, 8, 4]);
     }
 
     #[test]
@@ -389,7 +487,7 @@ mod tests {
         let near = Pace { srtt: Span::from_us(100), ..pace() };
         let at = |us| Time::ZERO + Span::from_us(us);
         bursts.begin(at(0), 0);
-        let cut = |pace: &Pace, us, room| bursts.cut(&settings, pace, at(us), &room);
+        let mut cut = |pace: &Pace, us, room| bursts.cut(&settings, pace, at(us), &room);
         // 20 of 100 segments fit; the oldest was sent 60 us ago, 40 us ago.
         assert_eq!(cut(&near, 60, room(80, Span::ZERO)), Cut::Window);
         assert_eq!(cut(&near, 60, room(80, Span::from_us(20))), Cut::Segments(20));
@@ -411,12 +509,12 @@ mod tests {
         // On a long path the acknowledgment is not near before its last millisecond.
         let far = Pace { rate: Some(BitRate::from_gbps(10)), srtt: Span::from_ms(100), ..pace() };
         bursts.begin(at(98_500), 0);
-        let cut = |us| bursts.cut(&settings, &far, at(us), &room(80, Span::ZERO));
+        let mut cut = |us| bursts.cut(&settings, &far, at(us), &room(80, Span::ZERO));
         assert_eq!((cut(98_900), cut(99_100)), (Cut::Segments(20), Cut::Window));
         // Without that bound it is near in its last half.
         let unbounded = Segmentation { ack_within: Span::from_secs(1), ..settings };
         bursts.begin(at(59_000), 0);
-        let cut = |us| bursts.cut(&unbounded, &far, at(us), &room(80, Span::ZERO));
+        let mut cut = |us| bursts.cut(&unbounded, &far, at(us), &room(80, Span::ZERO));
         assert_eq!((cut(49_900), cut(50_100)), (Cut::Segments(20), Cut::Window));
         bursts.begin(at(98_500), 0);
         // Room at the receiver is no matter of the window.

@@ -98,6 +98,7 @@ constants! {
     "transport.pacing_credit" = "0.5": "tcp_update_skb_after_send, net/ipv4/tcp_output.c: no more than len_ns / 2";
     "transport.push_bursts" = "true": "__tcp_transmit_skb, net/ipv4/tcp_output.c (since 5.4); tcp_measure_rcv_mss, net/ipv4/tcp_input.c, and __tcp_cleanup_rbuf, net/ipv4/tcp.c (since 6.6, and in long-term versions of late 2023)";
     "transport.ack_cwr" = "true": "tcp_ecn_accept_cwr, net/ipv4/tcp_input.c";
+    "transport.segmentation.socket_buffers" = r#""joined""#: "tcp_xmit_size_goal, net/ipv4/tcp.c; tcp_grow_skb and tcp_write_xmit, net/ipv4/tcp_output.c (since 6.10)";
     "transport.segmentation.ack_within" = r#""1 ms""#: "tcp_tso_should_defer, net/ipv4/tcp_output.c";
     "transport.receive_buffer.initial" = r#""131072 B""#, unless BUFFER: "sysctl tcp_rmem, second number";
     "transport.receive_buffer.first_window" = r#""65535 B""#, unless BUFFER: "tcp_select_initial_window, net/ipv4/tcp_output.c: half of the buffer, in full segments, as far as 16 bits go";
@@ -126,6 +127,7 @@ constants! {
     "transport.probe_timeout.least" = r#""10 ms""#: "tcp_schedule_loss_probe, net/ipv4/tcp_output.c";
     "transport.reordering_slack" = r#""2 ms""#: "tcp_pause_early_retransmit, net/ipv4/tcp_input.c: a flight of less than four segments waits for a quarter of the round trip, 2 ms at least, here for both";
     "transport.segmentation.rtt_term" = "false": "tcp_tso_autosize, net/ipv4/tcp_output.c";
+    "transport.segmentation.socket_buffers" = r#""apart""#: "tcp_xmit_size_goal, net/ipv4/tcp.c; tcp_write_xmit and tso_fragment, net/ipv4/tcp_output.c";
     "transport.segmentation.ack_within" = r#""60 s""#: "tcp_tso_should_defer, net/ipv4/tcp_output.c: half of the round trip alone";
     "transport.receive_buffer.initial" = r#""376960 B""#, unless BUFFER: "tcp_fixup_rcvbuf, net/ipv4/tcp_input.c: 8·20 segments of 1460 + 320 + 576 B (SKB_TRUESIZE), beyond the 87380 of sysctl tcp_rmem";
     "transport.receive_buffer.first_window" = r#""29200 B""#, unless BUFFER: "tcp_default_init_rwnd and tcp_select_initial_window, net/ipv4/tcp_output.c: 20 segments";

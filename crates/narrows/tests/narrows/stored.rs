@@ -105,6 +105,7 @@ const MAY_BE_MISSING: &[(&str, &[&str])] = &[
             "Stream.peak_deviation",
             "Stream.spread_marks",
             "Stream.reduce_window",
+            "Segmentation.socket_buffers",
             "Bbr3.ecn",
             "Cubic.linux_hystart",
             "Gemini.slow_start_ignores_delay",

@@ -119,6 +119,7 @@ impl Sender {
     #[inline(never)]
     fn next_burst(&mut self, settings: &Segmentation, params: &Params, now: Time, window: Bytes) -> Next {
         let room = Room {
+            next: self.board.next(),
             unsent: self.written(params),
             window,
             inflight: self.board.inflight(),
@@ -130,7 +131,8 @@ impl Sender {
             oldest_sent_at: self.board.oldest_sent_at(),
             release: self.pacer.release(),
         };
-        match self.bursts.cut(settings, &self.pace(params), now, &room) {
+        let pace = self.pace(params);
+        match self.bursts.cut(settings, &pace, now, &room) {
             Cut::Segments(segments) => Next::Burst(segments),
             Cut::Window => {
                 self.limited[0] = true;
