@@ -113,6 +113,9 @@ pub(crate) fn twin(arguments: &args::Twin) -> Checked<Status> {
     }
     if !live.json && !markdown {
         say_times(&host_times);
+        if measured.is_some_and(|said| said.small_queues.is_none()) {
+            say!("  simulated hosts have the queue of real ones (hosts.real.small_queues)");
+        }
         say!("wrote {}/report.html and a folder of tables for each run", shown_path(&out));
     }
     Ok(match is_void {
