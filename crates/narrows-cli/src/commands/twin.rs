@@ -112,10 +112,7 @@ pub(crate) fn twin(arguments: &args::Twin) -> Checked<Status> {
         say_part!("{}", show::twin(&rows, *markdown));
     }
     if !live.json && !markdown {
-        say_times(&host_times);
-        if measured.is_some_and(|said| said.small_queues.is_none()) {
-            say!("  simulated hosts have the queue of real ones (hosts.real.small_queues)");
-        }
+        say_times(measured, &host_times);
         say!("wrote {}/report.html and a folder of tables for each run", shown_path(&out));
     }
     Ok(match is_void {
@@ -125,8 +122,8 @@ pub(crate) fn twin(arguments: &args::Twin) -> Checked<Status> {
     })
 }
 
-/// Says what real hosts took, and therefore simulated ones.
-fn say_times(times: &[HostTimes]) {
+/// Says what real hosts took, and therefore simulated ones, and that they have a queue as real ones do unless theirs is `said`.
+fn say_times(said: Option<&RealHosts>, times: &[HostTimes]) {
     let responses = || times.iter().map(|times| times.response);
     if let (Some(least), Some(most)) = (responses().min(), responses().max()) {
         say!(
@@ -138,6 +135,9 @@ fn say_times(times: &[HostTimes]) {
         say!(
             "  real hosts started {least} to {most} one after the other, and so did simulated ones (hosts.real.start_every)"
         );
+    }
+    if said.is_some_and(|said| said.small_queues.is_none()) {
+        say!("  simulated hosts have the queue of real ones (hosts.real.small_queues)");
     }
 }
 
