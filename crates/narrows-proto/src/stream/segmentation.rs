@@ -158,20 +158,20 @@ pub(super) struct Bursts {
     pub(super) left: u32,
     /// Segments of that burst.
     size: u32,
+    /// The first byte of the flow beyond the socket buffer that is being cut, the low half of its number.
+    buffer: u32,
+    /// Segments of that buffer.
+    whole: u16,
     doubles: bool,
     began: Time,
     /// The window when the round trip began.
     cwnd: Bytes,
-    /// The first byte of the flow beyond the socket buffer that is being cut.
-    buffer: u64,
-    /// The largest window of the receiver when a buffer began.
-    offered: Bytes,
 }
 
 impl Default for Bursts {
     fn default() -> Self {
-        let (began, zero) = (Time::ZERO, Bytes::ZERO);
-        Self { left: 0, size: 0, doubles: true, began, cwnd: zero, buffer: 0, offered: zero }
+        let (began, cwnd) = (Time::ZERO, Bytes::ZERO);
+        Self { left: 0, size: 0, buffer: 0, whole: 0, doubles: true, began, cwnd }
     }
 }
 
@@ -282,12 +282,15 @@ impl Bursts {
 
     /// Segments that are left of the socket buffer. The next one begins if there are none.
     fn rest_of_buffer(&mut self, settings: &Segmentation, mss: Bytes, room: &Room) -> u64 {
-        while self.buffer <= room.next {
-            self.offered = self.offered.max(room.offered());
-            let most = settings.most.min(self.offered / 2);
-            self.buffer += mss.get() * (most.get() / mss.get()).max(1);
+        let mss = mss.get();
+        // Both are near each other, so that the low halves suffice.
+        let left = |buffer: u32| buffer.wrapping_sub(room.next as u32) as i32;
+        while left(self.buffer) <= 0 {
+            let most = settings.most.min(room.offered() / 2).get() / mss;
+            self.whole = self.whole.max(most.clamp(1, u16::MAX.into()) as u16);
+            self.buffer = self.buffer.wrapping_add((u64::from(self.whole) * mss) as u32);
         }
-        (self.buffer - room.next).div_ceil(mss.get())
+        (left(self.buffer) as u64).div_ceil(mss)
     }
 
     /// It is better to wait for more room than to send the `fits` segments that there is room for.
@@ -479,6 +482,14 @@ mod tests {
         // 40 segments: 8, 8 and 4 of each 20.
         let found = bursts(SocketBuffers::Apart, MSS * 40, &[0, 0, 0, 0, 0, 0]);
         assert_eq!(found, [8, 8, 4, 8, 8, 4]);
+    }
+
+    #[test]
+    fn a_socket_buffer_may_lie_across_4_gib() {
+        let (settings, end) = (Segmentation::default(), (1_u64 << 32) + MSS.get() * 3);
+        let mut bursts = Bursts { buffer: end as u32, ..Bursts::default() };
+        let mut rest = |next| bursts.rest_of_buffer(&settings, MSS, &Room { next, ..room(0, Span::ZERO) });
+        assert_eq!([end - MSS.get() * 5, end - MSS.get(), end].map(&mut rest), [5, 1, 45]);
     }
 
     #[test]
