@@ -31,8 +31,8 @@
 //! pacing are looked at when a burst begins to leave; unless the host has a queue, whose rule it is then ([`Handed`]).
 //!
 //! Differs from Linux: whether the window doubles is read off the window, once in a round trip, since not every control has a
-//! slow start threshold. What limits a buffer is the window when it begins to leave, not when it was written. Segments have the time at which they leave, not that of their burst, unless their host has a queue.
-//! Retransmissions leave one by one.
+//! slow start threshold. The receiver's window limits a socket buffer when it begins to leave, not when it is written. Segments have the
+//! time at which they leave, not that of their burst, unless their host has a queue. Retransmissions leave one by one.
 
 use crate::cc::{Offload, OutOfRange, Ranges};
 use crate::units::{BitRate, Bytes, Span, Time};
@@ -482,6 +482,16 @@ mod tests {
         // 40 segments: 8, 8 and 4 of each 20.
         let found = bursts(SocketBuffers::Apart, MSS * 40, &[0, 0, 0, 0, 0, 0]);
         assert_eq!(found, [8, 8, 4, 8, 8, 4]);
+        // A window that has become smaller leaves them as they are.
+        let mut next = 0;
+        let mut bursts = Bursts::default();
+        let mut rest = |receiver| {
+            let room = Room { next, receiver, ..room(0, Span::ZERO) };
+            let rest = bursts.rest_of_buffer(&Segmentation::default(), MSS, &room);
+            next += MSS.get() * rest;
+            rest
+        };
+        assert_eq!([40, 20, 60].map(|segments| rest(MSS * segments)), [20, 20, 30]);
     }
 
     #[test]
