@@ -61,6 +61,14 @@ pub(crate) fn read(frame: &[u8]) -> Option<Seen> {
     Some(Seen { to, ports, ecn })
 }
 
+/// A segment of TCP says PSH.
+pub(crate) fn is_pushed(frame: &[u8]) -> bool {
+    let Some((ethernet, packet)) = frame.split_at_checked(ETHERNET) else { return false };
+    let header = 4 * packet.first().map_or(0, |first| usize::from(first & 15));
+    let is_tcp = ethernet[12..] == IPV4 && packet.get(9) == Some(&6);
+    is_tcp && packet.get(header + 13).is_some_and(|flags| flags & 0x08 > 0)
+}
+
 /// Marks a frame that [`read`] has understood (RFC 3168 §5), and mends its checksum (RFC 1624 §3).
 pub(crate) fn mark(frame: &mut [u8]) {
     let packet = &mut frame[ETHERNET..];

@@ -11,12 +11,17 @@ use narrows_sim::HostId;
 
 use crate::attached::Frame;
 use crate::estimate::trial_of;
+use crate::frames;
 
 /// Times that the hosts of this machine take, in seconds of the scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostTimes {
     /// Of one response, the fabric's lateness included: the mean, without the slowest in a hundred.
     pub response: Span,
+    /// Twice the distance between the quartiles of responses: of times that are equally likely, from the shortest to the longest.
+    pub spread: Span,
+    /// So much longer takes the acknowledgment of one segment that says PSH: until the application has read.
+    pub reading: Span,
     /// Flows that are to start at once on several hosts start so much later, each than the one before; none if only one host sends.
     pub start_every: Option<Span>,
 }
@@ -25,10 +30,9 @@ pub struct HostTimes {
 /// 55 us on one machine, and packets of such a flow 37 us.
 ///
 /// The mean counts, as it does for the round trip of a window, without the slowest in a hundred, so that one pause of the fabric does not.
+/// Half of the responses of a sender lay within 24 us, almost independent of each other.
 /// Not all acknowledgments take as long: of one segment that says PSH 94 us on one machine, others 37 us. By the source the first waits
 /// until the application has read (`__tcp_cleanup_rbuf`).
-///
-/// The spread is not used: half of the responses of a sender lay within 24 us, almost independent of each other.
 const TRIAL: &str = r#"
 version = 2
 name = "trial"
@@ -51,6 +55,12 @@ pattern = { long_lived = { flows = 1, from = ["left/host0"], to = ["right/host0"
 cc = { reno = {} }
 "#;
 
+/// Responses count from here on: before, acknowledgments are quick.
+const SETTLED: Span = Span::from_ms(100);
+
+/// Of fewer the mean says little: a kernel before 6.6 ends no burst with PSH.
+const ENOUGH: usize = 20;
+
 /// The plan of a flow to which hosts respond.
 pub(crate) fn responses() -> Checked<Arc<Plan>> {
     trial_of(TRIAL)
@@ -65,27 +75,56 @@ pub(crate) fn median(mut times: Vec<Span>) -> Span {
 /// Times from what a host gets to what it sends next.
 #[derive(Default)]
 pub(crate) struct Responses {
-    got: BTreeMap<HostId, Time>,
+    got: BTreeMap<HostId, Got>,
     took: Vec<Span>,
+    /// Of those to one segment that says PSH.
+    took_to_read: Vec<Span>,
+}
+
+/// Frames that a host got since it last sent one.
+#[derive(Clone, Copy)]
+struct Got {
+    /// The last one.
+    at: Time,
+    count: u64,
+    is_pushed: bool,
 }
 
 impl Responses {
     /// A frame of any host.
     pub(crate) fn on_frame(&mut self, frame: &Frame) {
         if frame.received {
-            self.got.insert(frame.host, frame.at);
-        } else if let Some(got) = self.got.remove(&frame.host) {
-            self.took.push(frame.at.saturating_since(got));
+            let count = self.got.get(&frame.host).map_or(0, |got| got.count) + 1;
+            let is_pushed = frames::is_pushed(&frame.bytes);
+            self.got.insert(frame.host, Got { at: frame.at, count, is_pushed });
+            return;
+        }
+        let Some(got) = self.got.remove(&frame.host) else { return };
+        let took = frame.at.saturating_since(got.at);
+        match got {
+            _ if frame.at < Time::ZERO + SETTLED => {}
+            Got { count: 1, is_pushed: true, .. } => self.took_to_read.push(took),
+            _ => self.took.push(took),
         }
     }
 
-    /// The mean, without the slowest in a hundred.
-    pub(crate) fn mean(mut self) -> Span {
-        self.took.sort_unstable();
-        self.took.truncate((self.took.len() * 99).div_ceil(100));
-        let count = (self.took.len() as u64).max(1);
-        self.took.into_iter().sum::<Span>() / count
+    /// All but the time between starts.
+    pub(crate) fn times(self) -> HostTimes {
+        let (mut took, mut to_read) = (self.took, self.took_to_read);
+        took.sort_unstable();
+        to_read.sort_unstable();
+        let quartile = |number: usize| took.get(took.len() * number / 4).copied().unwrap_or_default();
+        let spread = quartile(3).saturating_sub(quartile(1)) * 2;
+        let response = mean(&took);
+        let reading = if to_read.len() < ENOUGH { Span::ZERO } else { mean(&to_read) };
+        HostTimes { response, spread, reading: reading.saturating_sub(response), start_every: None }
     }
+}
+
+/// The mean of sorted times, without the slowest in a hundred.
+fn mean(times: &[Span]) -> Span {
+    let times = &times[..(times.len() * 99).div_ceil(100)];
+    times.iter().copied().sum::<Span>() / (times.len() as u64).max(1)
 }
 
 /// More hosts than this are not made to measure their starts.
@@ -192,13 +231,49 @@ mod tests {
             (1, 60, false),
             (2, 51, false),
         ] {
-            responses.on_frame(&frame(host, Span::from_us(at), 66, received));
+            responses.on_frame(&frame(host, SETTLED + Span::from_us(at), 66, received));
         }
         assert_eq!(responses.took, [Span::from_us(30), Span::from_us(40)]);
-        assert_eq!(responses.mean(), Span::from_us(35));
-        assert_eq!(Responses::default().mean(), Span::ZERO);
+        assert_eq!(responses.times().response, Span::from_us(35));
+        assert_eq!(Responses::default().times().response, Span::ZERO);
         let mut responses = Responses { took: vec![Span::from_us(40); 99], ..Responses::default() };
         responses.took.insert(7, Span::from_ms(5));
-        assert_eq!(responses.mean(), Span::from_us(40), "the slowest in a hundred");
+        assert_eq!(responses.times().response, Span::from_us(40), "the slowest in a hundred");
+    }
+
+    #[test]
+    fn nothing_counts_before_acknowledgments_are_those_of_a_long_flow() {
+        let mut responses = Responses::default();
+        responses.on_frame(&frame(1, Span::from_us(10), 66, true));
+        responses.on_frame(&frame(1, Span::from_us(50), 66, false));
+        assert_eq!(responses.took, []);
+    }
+
+    #[test]
+    fn the_spread_has_the_middle_half_of_all_times_in_its_own() {
+        let took = (30..=70).map(Span::from_us).collect();
+        let spread = Responses { took, ..Responses::default() }.times().spread;
+        assert_eq!(spread, Span::from_us(40));
+    }
+
+    #[test]
+    fn reading_is_what_the_answer_to_one_pushed_segment_takes_longer() {
+        let mut responses = Responses::default();
+        let mut send = |at, received, pushed: bool| {
+            let mut frame = frame(1, SETTLED + Span::from_us(at), 66, received);
+            (frame.bytes[12], frame.bytes[14], frame.bytes[23]) = (8, 0x45, 6);
+            frame.bytes[47] = if pushed { 0x18 } else { 0x10 };
+            responses.on_frame(&frame);
+        };
+        for at in (0..).step_by(1000).take(ENOUGH) {
+            send(at, true, true);
+            send(at + 90, false, false);
+            // Two segments: an acknowledgment that does not wait for the application.
+            send(at + 300, true, false);
+            send(at + 400, true, true);
+            send(at + 430, false, false);
+        }
+        let HostTimes { response, reading, .. } = responses.times();
+        assert_eq!((response, reading), (Span::from_us(30), Span::from_us(60)));
     }
 }

@@ -101,14 +101,15 @@ impl Live {
         self.plan.arrivals(&|group| self.assignment.controls[group].is_some()) / self.options.scale
     }
 
-    /// Measures what real hosts of this machine take to respond, and from one start to the next, on as many hosts as send in this plan.
+    /// Measures what real hosts of this machine take to respond and to read, and from one start to the next, on as many hosts as send in
+    /// this plan.
     ///
     /// # Errors
     /// If the machine refuses something.
     pub fn host_times(&self) -> Checked<HostTimes> {
         let mut responses = Responses::default();
         self.watch(&host_times::responses()?, |frame| responses.on_frame(&frame))?;
-        Ok(HostTimes { response: responses.mean(), start_every: self.start_every()? })
+        Ok(HostTimes { start_every: self.start_every()?, ..responses.times() })
     }
 
     /// The queue of its hosts, as simulated ones have it.

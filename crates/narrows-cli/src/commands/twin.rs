@@ -57,7 +57,7 @@ pub(crate) fn twin(arguments: &args::Twin) -> Checked<Status> {
     document.attach_kernel();
     let document = with_profile(document, profile, &live.simulate)?;
     let plans = plans(&document, *runs)?.into_iter().map(Plan::drawn).collect::<Checked<Vec<_>>>()?;
-    let mut native = native(document)?;
+    let native = native(document)?;
     Plan::outline(native.clone())?; // so that nothing has been created if that cannot be simulated
     let make = |plan: &Arc<Plan>| Live::new(plan, live.options());
     let lives = plans.iter().map(make).collect::<Checked<Vec<_>>>()?;
@@ -78,13 +78,14 @@ pub(crate) fn twin(arguments: &args::Twin) -> Checked<Status> {
     let [mut real, mut simulated] = CELLS.map(|name| Runs::new(name, &output));
     let mut is_void = false;
     for (plan, live) in plans.iter().zip(lives) {
+        let mut native = native.clone();
         native.set(&format!("seed={}", plan.scenario.seed))?;
         if let Some(said) = measured {
             let times = live.host_times()?;
-            take(&mut native, said, times, live.small_queues())?;
+            take(&mut native, plan, said, times, live.small_queues())?;
             host_times.push(times);
         }
-        let native = Arc::new(Plan::new(native.clone())?);
+        let native = Arc::new(Plan::new(native)?);
         let results = narrows::run::run(&native, narrows::run::Options::default(), |_| goes_on())?;
         simulated.add(&results)?;
         let results = live.run(Attached::default(), &mut |_| goes_on())?;
@@ -92,13 +93,7 @@ pub(crate) fn twin(arguments: &args::Twin) -> Checked<Status> {
         real.add(&results)?;
     }
     let rows = judge(&simulated.quantities, &real.quantities);
-    let times = host_times.iter().map(|HostTimes { response, start_every }| {
-        json!({
-            "response_ps": response.as_ps(),
-            "start_every_ps": start_every.map(Span::as_ps),
-        })
-    });
-    let times: Vec<_> = times.collect();
+    let times: Vec<_> = host_times.iter().map(in_json).collect();
     let verdict =
         json!({ "engine": narrows::ENGINE, "void": is_void, "host_times": times, "quantities": rows });
     let text = |value: &serde_json::Value| serde_json::to_string_pretty(value).unwrap_or_default() + "\n";
@@ -122,28 +117,55 @@ pub(crate) fn twin(arguments: &args::Twin) -> Checked<Status> {
     })
 }
 
+fn in_json(times: &HostTimes) -> serde_json::Value {
+    let HostTimes { response, spread, reading, start_every } = *times;
+    json!({
+        "response_ps": response.as_ps(),
+        "spread_ps": spread.as_ps(),
+        "reading_ps": reading.as_ps(),
+        "start_every_ps": start_every.map(Span::as_ps),
+    })
+}
+
 /// Says what real hosts took, and therefore simulated ones, and that they have a queue as real ones do unless theirs is `said`.
 fn say_times(said: Option<&RealHosts>, times: &[HostTimes]) {
-    let responses = || times.iter().map(|times| times.response);
-    if let (Some(least), Some(most)) = (responses().min(), responses().max()) {
-        say!(
-            "  real hosts took {least} to {most} to respond, and so did simulated ones (hosts.real.pipeline)"
-        );
-    }
-    let starts = || times.iter().filter_map(|times| times.start_every);
-    if let (Some(least), Some(most)) = (starts().min(), starts().max()) {
-        say!(
-            "  real hosts started {least} to {most} one after the other, and so did simulated ones (hosts.real.start_every)"
-        );
-    }
+    let range = |what, of: &dyn Fn(&HostTimes) -> Option<Span>, after, settings| {
+        let times = || times.iter().filter_map(of);
+        if let (Some(least), Some(most)) = (times().min(), times().max()) {
+            say!("  real hosts {what} {least} to {most} {after}, and so did simulated ones ({settings})");
+        }
+    };
+    let settings = "hosts.real.pipeline and processing";
+    range("took", &|times| Some(times.response), "to respond", settings);
+    range("differed by", &|times| Some(times.spread), "in that", settings);
+    range("took", &|times| Some(times.reading), "more to read", "transport.push_ack_delay");
+    range("started", &|times| times.start_every, "one after the other", "hosts.real.start_every");
     if said.is_some_and(|said| said.small_queues.is_none()) {
         say!("  simulated hosts have the queue of real ones (hosts.real.small_queues)");
     }
 }
 
 /// Gives simulated hosts the times that were measured of real ones, and their queues, but those that the scenario says.
-fn take(native: &mut Document, said: &RealHosts, times: HostTimes, queues: SmallQueues) -> Checked<()> {
-    native.set(&format!("hosts.real.pipeline=\"{} ps\"", times.response.as_ps()))?;
+fn take(
+    native: &mut Document,
+    plan: &Plan,
+    said: &RealHosts,
+    times: HostTimes,
+    queues: SmallQueues,
+) -> Checked<()> {
+    let most = plan.shortest_round_trip().unwrap_or_default().min(times.response * 2);
+    let spread = if native.says("hosts.real.processing") { Span::ZERO } else { times.spread.min(most) };
+    native.set(&format!("hosts.real.pipeline=\"{} ps\"", (times.response - spread / 2).as_ps()))?;
+    if spread > Span::ZERO {
+        native
+            .set(&format!("hosts.real.processing={{ uniform = {{ up_to = \"{} ps\" }} }}", spread.as_ps()))?;
+    }
+    for (group, planned) in plan.traffic.groups.iter().zip(&plan.groups) {
+        let path = format!("traffic.{}.transport.push_ack_delay", planned.name);
+        if matches!(group.transport, Transport::Stream { .. }) && !native.says(&path) {
+            native.set(&format!("{path}=\"{} ps\"", times.reading.as_ps()))?;
+        }
+    }
     if said.small_queues.is_none() {
         let SmallQueues { within, packet_memory, .. } = queues;
         let memory = packet_memory.map(|memory| format!(", packet_memory = \"{} B\"", memory.get()));

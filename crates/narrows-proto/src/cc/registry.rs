@@ -395,7 +395,7 @@ macro_rules! registry {
 
 registry! {
     reno: reno::Reno in "reno.rs",
-    cubic: cubic::Cubic in "cubic.rs",
+    cubic: cubic::Cubic in "cubic/mod.rs",
     dctcp: dctcp::Dctcp in "dctcp.rs",
     fixed: fixed::Fixed in "fixed.rs",
     gemini: gemini::Gemini in "gemini/mod.rs",

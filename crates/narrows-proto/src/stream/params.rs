@@ -79,6 +79,10 @@ pub struct Params {
     /// A segment that reports a reduced window (CWR) is acknowledged at once, as Linux does since 4.19.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub ack_cwr: bool,
+    /// A segment that says PSH, for whose acknowledgment there is no other reason, is acknowledged so much later: in Linux when the
+    /// application has read it (`__tcp_cleanup_rbuf`). 0 s: at once. Without `push_bursts` none says so.
+    #[serde(skip_serializing_if = "is_default")]
+    pub push_ack_delay: Span,
     /// The retransmission timeout exceeds the smoothed round-trip time by at least this. Linux has 200 ms, RFC 6298 §2.4
     /// requires 1 s in all, data centers use 1 to 10 ms.
     pub min_rto: Span,
@@ -175,6 +179,7 @@ impl Default for Params {
             pingpong: false,
             mark_acks: None,
             ack_cwr: false,
+            push_ack_delay: Span::ZERO,
             min_rto: Span::from_ms(200),
             initial_rto: Span::from_secs(1),
             max_rto: Span::from_secs(60),
@@ -306,6 +311,8 @@ impl Params {
         ranges.unless((1..=1_000).contains(&acks), "quick_acks", acks, "1 to 1 000 segments")?;
         let acks = self.mark_acks.unwrap_or(1);
         ranges.unless((1..=1_000).contains(&acks), "mark_acks", acks, "1 to 1 000 segments")?;
+        let delay = self.push_ack_delay;
+        ranges.unless(delay <= Span::from_secs(1), "push_ack_delay", delay, "at most 1 s")?;
         let credit = self.pacing_credit.unwrap_or(0.0);
         ranges.unless((0.0..=1.0).contains(&credit), "pacing_credit", credit, "0 to 1")?;
         let from = self.pace_from.unwrap_or(1);

@@ -29,6 +29,8 @@ pub struct Receiver {
     /// Segments that have not been acknowledged.
     unacknowledged: u64,
     ack_at: Time,
+    /// The application is about to read a segment that says PSH, which is acknowledged then.
+    reading: bool,
     /// Acknowledgments that do not wait, and when the last segment came; not used without quick-ack mode.
     quick: u64,
     arrived: Time,
@@ -98,6 +100,7 @@ impl Receiver {
             size: None,
             unacknowledged: 0,
             ack_at: Time::NEVER,
+            reading: false,
             quick: 0,
             arrived: Time::NEVER,
             interactive: false,
@@ -172,9 +175,12 @@ impl Receiver {
             if self.arrivals.is_some() {
                 self.open(params, now, segment);
             }
-            let at_once = self.is_urgent(segment) || self.reports_mark(params, segment, changes);
+            let at_once = self.is_urgent(params, segment) || self.reports_mark(params, segment, changes);
             if self.unacknowledged >= params.ack_every || at_once {
                 send(self.ack(params, now, SackBlocks::default()));
+            } else if segment.pushed && !self.interactive {
+                self.reading = true;
+                self.ack_at = self.ack_at.min(now + params.push_ack_delay);
             } else if self.ack_at == Time::NEVER {
                 let wait = self.arrivals.as_ref().and_then(|arrivals| arrivals.wait(params));
                 self.ack_at = now + wait.unwrap_or_else(|| params.ack_wait());
@@ -193,8 +199,9 @@ impl Receiver {
         if now < self.ack_at {
             return None;
         }
-        let interactive = std::mem::take(&mut self.interactive);
+        let interactive = !self.reading && std::mem::take(&mut self.interactive);
         match &mut self.arrivals {
+            _ if self.reading => {}
             Some(arrivals) if interactive => arrivals.on_slower(params),
             Some(arrivals) => arrivals.on_timeout(params),
             None => {}
@@ -239,8 +246,9 @@ impl Receiver {
 
     /// The acknowledgment of this segment does not wait: it is quick, or answers a unit, the end of a burst or of the flow.
     #[inline(always)]
-    fn is_urgent(&self, segment: &Segment) -> bool {
-        segment.merged > 0 || ((segment.pushed || self.quick > 0) && !self.interactive) || self.is_complete()
+    fn is_urgent(&self, params: &Params, segment: &Segment) -> bool {
+        let pushed = segment.pushed && params.push_ack_delay == Span::ZERO;
+        segment.merged > 0 || ((pushed || self.quick > 0) && !self.interactive) || self.is_complete()
     }
 
     /// The receive buffer notices a segment. While it opens its window, acknowledgments do not wait.
@@ -327,6 +335,7 @@ impl Receiver {
     fn ack(&mut self, params: &Params, now: Time, sacks: SackBlocks) -> AckFrame {
         self.unacknowledged = 0;
         self.ack_at = Time::NEVER;
+        self.reading = false;
         let (window, spin) = if self.arrivals.is_some() { self.announce(params, now) } else { (0, false) };
         self.quick = self.quick.saturating_sub(1);
         let ce = self.count(params);
@@ -350,7 +359,7 @@ impl Receiver {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stream::ReceiveBuffer;
+    use crate::stream::{AckTimeout, ReceiveBuffer};
     use crate::units::Bytes;
 
     const LEN: u32 = 100;
@@ -409,6 +418,50 @@ mod tests {
             let expected: &[u64] = if interactive { &[2, 4, 6] } else { &[2, 3, 5, 6] };
             assert_eq!(acked, expected);
         }
+    }
+
+    #[test]
+    fn the_end_of_a_burst_is_acknowledged_when_it_has_been_read_unless_there_are_two_segments() {
+        let delay = Span::from_us(50);
+        let mut fixture = Fixture::new(Ecn::Off);
+        fixture.params.push_ack_delay = delay;
+        let pushed =
+            |number: u64| Segment { seq: number * 100, len: LEN, pushed: true, ..Segment::default() };
+        assert_eq!(fixture.segment(pushed(0)), []);
+        assert_eq!(fixture.receiver.next_timer(), Time::ZERO + delay);
+        assert_eq!(
+            fixture.receiver.on_timer(&fixture.params, Time::ZERO + delay).map(|frame| frame.ack),
+            Some(100)
+        );
+        assert_eq!(fixture.arrive(1), []);
+        assert_eq!(fixture.segment(pushed(2))[0].ack, 300);
+        assert_eq!(fixture.segment(pushed(3)), []);
+        assert_eq!(fixture.arrive(4)[0].ack, 500);
+        assert_eq!(fixture.receiver.next_timer(), Time::NEVER);
+        fixture.receiver.interactive = true;
+        assert_eq!(fixture.segment(pushed(5)), []);
+        assert_eq!(fixture.receiver.next_timer(), Time::ZERO + fixture.params.ack_delay);
+    }
+
+    #[test]
+    fn reading_changes_neither_the_wait_of_acknowledgments_nor_quick_ones() {
+        let params = Params {
+            push_ack_delay: Span::from_us(50),
+            ack_timeout: Some(AckTimeout::default()),
+            ..Params::default()
+        };
+        let wait = |is_read: bool| {
+            let mut fixture = Fixture { params: params.clone(), receiver: Receiver::new(Ecn::Off) };
+            if is_read {
+                fixture.segment(Segment { len: LEN, pushed: true, ..Segment::default() });
+                fixture.receiver.on_timer(&fixture.params, Time::ZERO + Span::from_us(50));
+            } else {
+                fixture.segment(Segment { len: LEN, fin: true, ..Segment::default() });
+            }
+            fixture.arrive(1);
+            fixture.receiver.next_timer()
+        };
+        assert_eq!(wait(true), wait(false));
     }
 
     /// Segments that each frame acknowledges when one arrives every 10 ms.

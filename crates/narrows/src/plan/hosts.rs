@@ -39,7 +39,7 @@ pub(super) fn check(network: &Network, paths: &Paths<'_>, traffic: &Traffic, che
 }
 
 /// The shortest round trip of any flow on the empty network, and the hosts at its ends.
-fn shortest_round_trip(
+pub(super) fn shortest_round_trip(
     network: &Network,
     paths: &Paths<'_>,
     traffic: &Traffic,

@@ -239,6 +239,12 @@ impl Plan {
         topology.links().iter().position(is_it).map(LinkId::from)
     }
 
+    /// The shortest round trip of any flow on the empty network: hosts may take no longer for a burst. None without flows.
+    pub fn shortest_round_trip(&self) -> Option<Span> {
+        let paths = Paths::of(&self.network, self.scenario.seed);
+        hosts::shortest_round_trip(&self.network, &paths, &self.traffic).map(|(rtt, ..)| rtt)
+    }
+
     /// Memory that the run will need at most, on so many threads.
     pub fn memory(&self, threads: usize) -> Bytes {
         let inputs: u64 = self.inputs.iter().map(|input| input.content.text().len() as u64).sum();

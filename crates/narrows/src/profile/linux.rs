@@ -46,9 +46,10 @@ constants! {
     "cc.cubic.beta" = "0.7001953125": "beta = 717 of 1024, net/ipv4/tcp_cubic.c";
     "cc.cubic.fast_convergence" = "true": "fast_convergence = 1, net/ipv4/tcp_cubic.c";
     "cc.cubic.least_growth" = "0.05": "cnt = 20 at most while last_max_cwnd = 0: bictcp_update, net/ipv4/tcp_cubic.c";
-    "cc.cubic.full_reno_growth" = "false": "tcp_cwnd grows by one for each delta of acknowledgments always: bictcp_update, net/ipv4/tcp_cubic.c, read in copies with hystart and cnt = 20, not in 6.12.117 itself";
+    "cc.cubic.full_reno_growth" = "false": "tcp_cwnd grows by one for each delta of acknowledgments always: bictcp_update, net/ipv4/tcp_cubic.c";
     "cc.cubic.ecn" = "false": "sysctl tcp_ecn = 2: only if the other end asks for it; tcp_ecn_send_syn, net/ipv4/tcp_output.c";
     "cc.cubic.slow_start_limit" = "1000000": "tcp_slow_start, net/ipv4/tcp_cong.c: no limit";
+    "cc.cubic.linux_growth.tick" = r#""4 ms""#: "HZ = 250, as Debian has it; bictcp_update, net/ipv4/tcp_cubic.c, and tcp_cong_avoid_ai, net/ipv4/tcp_cong.c";
     "cc.cubic.linux_hystart.train" = "true", unless HYSTART: "hystart_detect = 3, net/ipv4/tcp_cubic.c";
     "cc.cubic.linux_hystart.delay" = "true", unless HYSTART: "hystart_detect = 3, net/ipv4/tcp_cubic.c";
     "cc.cubic.linux_hystart.low_window" = "16", unless HYSTART: "hystart_low_window, net/ipv4/tcp_cubic.c";
@@ -79,7 +80,6 @@ constants! {
     "the receiver knows round-trip times exactly, one in a round trip; Linux has them from timestamps in milliseconds, 4.9 in ticks, and smooths them (tcp_rcv_rtt_measure_ts)";
     "the last segment of a flow is acknowledged at once; in Linux that of a request waits for the response on an interactive connection, and any other is acknowledged when the application has read it";
     "reordering and the smallest round-trip time are kept for the whole connection (tcp_min_rtt_wlen = 300 s)";
-    "CUBIC reduces by what is in flight, Linux by the window";
     "DCTCP's alpha is a real number; that of Linux counts in 1/1024 and falls from below 1/64 to 0 (dctcp_update_alpha)";
     "DCTCP, GEMINI and Vegas add at most what receive offload merges for one acknowledgment in slow start";
 }

@@ -14,12 +14,17 @@
 //! Idle: not part of t                                                     RFC 9438 §5.8
 //!     after more than a timeout ssthresh = max(ssthresh, 3/4·cwnd), cwnd = min(RW, cwnd)   RFC 2861, RFC 5681 §4.1
 //! ```
+//! Linux computes the growth in whole segments and ticks of its clock (`linux_growth`).
 //! Slow start is `HyStart++` (RFC 9406), as RFC 9438 §4.10 recommends, or HyStart as Linux has it (`linux_hystart`).
 //!
 //! Differs from RFC 9438 §4.6: after a mark, too, cwnd is at least 2 segments.
 //! Differs from RFC 9438 §4.4: the window grows by each segment acknowledged and not by each acknowledgment, as in Linux, so
 //! that delayed acknowledgments do not halve the growth; and W_est never lowers it (§4.3).
 
+mod linux_growth;
+
+pub use self::linux_growth::LinuxGrowthParams;
+use self::linux_growth::{Known, LinuxGrowth};
 use super::inside::SSTHRESH;
 use super::parts::{HyStart, HyStartParams, LinuxHyStart, LinuxHyStartParams, MIN_THRESHOLD};
 use super::{
@@ -53,6 +58,9 @@ pub struct Params {
     /// Leave slow start as Linux does, by the length of the train of acknowledgments and by the delay (`tcp_cubic.c`), in place of
     /// RFC 9406. Not used if `hystart` is `false`.
     pub linux_hystart: Option<LinuxHyStartParams>,
+    /// Growth as Linux computes it, in whole segments, and in ticks of its clock (`bictcp_update`): the window follows its goal in steps, from
+    /// below. If left out each acknowledgment takes it to where the formulas have it.
+    pub linux_growth: Option<LinuxGrowthParams>,
     /// L: segments one acknowledgment may add in slow start; 8 (RFC 9406 §4.3).
     pub slow_start_limit: u64,
 }
@@ -69,6 +77,7 @@ impl Default for Params {
             hystart: true,
             hystart_params: HyStartParams::default(),
             linux_hystart: None,
+            linux_growth: None,
             slow_start_limit: 8,
         }
     }
@@ -88,9 +97,16 @@ pub struct Cubic {
     limit_after_timeout: u32,
     mss: Bytes,
     state: State,
-    hystart: Option<Box<Exit>>,
+    extras: Option<Box<Extras>>,
     /// For a reduction that turns out to be spurious (RFC 9438 §4.9).
     before_reduction: Option<Box<State>>,
+}
+
+/// Parts that a connection has for a while, or if settings want them; none of them is `None`.
+#[derive(Clone, Debug)]
+struct Extras {
+    exit: Option<Exit>,
+    growth: Option<LinuxGrowth>,
 }
 
 /// Algorithm that ends slow start before the first loss.
@@ -134,12 +150,11 @@ impl Algorithm for Cubic {
     const INSIDE: Described = &[SSTHRESH];
 
     fn new(params: &Params, path: &Path) -> Self {
-        let hystart = params.hystart.then(|| {
-            Box::new(match &params.linux_hystart {
-                None => Exit::Rfc9406(HyStart::new(params.hystart_params.clone())),
-                Some(linux) => Exit::Linux(LinuxHyStart::new(linux.clone(), path)),
-            })
+        let exit = params.hystart.then(|| match &params.linux_hystart {
+            None => Exit::Rfc9406(HyStart::new(params.hystart_params.clone())),
+            Some(linux) => Exit::Linux(LinuxHyStart::new(linux.clone(), path)),
         });
+        let growth = params.linux_growth.as_ref().map(|linux| LinuxGrowth::new(linux, params));
         let limit = |segments| u32::try_from(segments).unwrap_or(u32::MAX);
         Self {
             c: params.c,
@@ -157,7 +172,7 @@ impl Algorithm for Cubic {
                 cwnd_prior: if params.full_reno_growth { 0.0 } else { f64::INFINITY },
                 epoch: None,
             },
-            hystart,
+            extras: Extras { exit, growth }.boxed(),
             before_reduction: None,
         }
     }
@@ -173,7 +188,8 @@ impl Algorithm for Cubic {
         ranges.unless((0.0..=0.5).contains(&least_growth), "least_growth", least_growth, "0 to 0.5")?;
         ranges.unless(limit >= 1, "slow_start_limit", limit, "at least 1 segment")?;
         params.hystart_params.check(ranges)?;
-        params.linux_hystart.as_ref().map_or(Ok(()), |linux| linux.check(ranges))
+        params.linux_hystart.as_ref().map_or(Ok(()), |linux| linux.check(ranges))?;
+        params.linux_growth.as_ref().map_or(Ok(()), |linux| linux.check(ranges))
     }
 }
 
@@ -186,13 +202,13 @@ impl Cubic {
         let step =
             if ack.cwnd_limited { self.segments(ack.acked).min(self.slow_start_limit.into()) } else { 0.0 };
         // Rounds and round-trip times count whether the window limits or not.
-        match self.hystart.as_deref_mut() {
+        match self.extras.as_deref_mut().and_then(|extras| extras.exit.as_mut()) {
             None => self.state.cwnd += step,
             Some(Exit::Rfc9406(hystart)) => {
                 self.state.cwnd += step / hystart.growth_divisor() as f64;
                 if hystart.on_ack(ack.rtt, ack.round_start) {
                     self.state.ssthresh = self.state.cwnd.max(MIN_THRESHOLD as f64);
-                    self.hystart = None;
+                    self.drop_hystart();
                 }
             }
             Some(Exit::Linux(hystart)) => {
@@ -202,6 +218,35 @@ impl Cubic {
                     self.state.cwnd += step;
                 }
             }
+        }
+    }
+
+    /// The algorithm that ends the first slow start has done so, or a loss has.
+    fn drop_hystart(&mut self) {
+        if let Some(Extras { exit: Some(Exit::Rfc9406(_)), growth }) = self.extras.as_deref_mut() {
+            self.extras = Extras { exit: None, growth: growth.take() }.boxed();
+        }
+    }
+
+    fn growth(&mut self) -> Option<&mut LinuxGrowth> {
+        self.extras.as_deref_mut()?.growth.as_mut()
+    }
+
+    /// An acknowledgment where Linux computes the growth.
+    #[inline(never)]
+    fn on_ack_in_steps(&mut self, ack: &Ack) {
+        let State { cwnd, w_max, cwnd_prior: prior, ssthresh, .. } = self.state;
+        let segments = ack.acked.get().div_ceil(self.mss.get());
+        let Some(growth) = self.growth() else { return };
+        growth.on_ack(ack);
+        if ack.in_recovery {
+            return;
+        }
+        if cwnd < ssthresh {
+            self.slow_start(ack);
+        } else if ack.cwnd_limited {
+            let known = Known { cwnd: cwnd as u64, w_max: w_max.map(|w_max| w_max as u64), prior };
+            self.state.cwnd = growth.grow(ack.now, known, segments) as f64;
         }
     }
 
@@ -226,18 +271,24 @@ impl Cubic {
 
     fn reduce(&mut self, flight_size: Bytes) {
         self.before_reduction = Some(Box::new(self.state));
-        if let Some(Exit::Rfc9406(_)) = self.hystart.as_deref() {
-            self.hystart = None;
-        }
+        self.drop_hystart();
+        let is_whole = self.growth().is_some();
+        let whole = |segments: f64| if is_whole { segments.floor() } else { segments };
         let State { cwnd, w_max, .. } = self.state;
         let used = self.segments(flight_size).min(cwnd);
         let lost_ground = self.fast_convergence && w_max.is_some_and(|w_max| cwnd < w_max);
-        self.state.w_max = Some(if lost_ground { cwnd * (1.0 + self.beta) / 2.0 } else { cwnd });
+        self.state.w_max = Some(whole(if lost_ground { cwnd * (1.0 + self.beta) / 2.0 } else { cwnd }));
         if self.full_reno_growth {
             self.state.cwnd_prior = cwnd;
         }
-        self.state.ssthresh = (used * self.beta).max(MIN_THRESHOLD as f64);
+        self.state.ssthresh = whole(used * self.beta).max(MIN_THRESHOLD as f64);
         self.state.epoch = None;
+    }
+}
+
+impl Extras {
+    fn boxed(self) -> Option<Box<Self>> {
+        (self.exit.is_some() || self.growth.is_some()).then(|| Box::new(self))
     }
 }
 
@@ -273,6 +324,8 @@ impl Controller for Cubic {
     fn on_idle(&mut self, now: Time, idle: Span, restart: Option<Bytes>) {
         if let Some(epoch) = &mut self.state.epoch {
             epoch.leave_out(now, idle);
+        } else if let Some(growth) = self.growth() {
+            growth.leave_out(now, idle);
         }
         if let Some(window) = restart {
             // As `RenoWindow::restart`. The next stage of avoidance begins at what slow start reaches.
@@ -285,6 +338,10 @@ impl Controller for Cubic {
     }
 
     fn on_ack(&mut self, ack: &Ack) {
+        if self.extras.as_deref().is_some_and(|extras| extras.growth.is_some()) {
+            self.on_ack_in_steps(ack);
+            return;
+        }
         if ack.in_recovery {
             return;
         }
@@ -298,6 +355,9 @@ impl Controller for Cubic {
     }
 
     fn on_congestion(&mut self, _now: Time, event: Congestion) {
+        if let Some(growth) = self.growth() {
+            growth.end(matches!(event, Congestion::Timeout { .. }));
+        }
         match event {
             Congestion::Loss { flight_size } | Congestion::Mark { flight_size } => {
                 self.reduce(flight_size);
@@ -307,7 +367,8 @@ impl Controller for Cubic {
                 if !repeated {
                     self.reduce(flight_size);
                 }
-                if let Some(Exit::Linux(hystart)) = self.hystart.as_deref_mut() {
+                let exit = self.extras.as_deref_mut().and_then(|extras| extras.exit.as_mut());
+                if let Some(Exit::Linux(hystart)) = exit {
                     hystart.forget();
                 }
                 self.state.w_max = None;
