@@ -164,7 +164,8 @@ fn page(
          The score of a path is the badness of the control less that of the best other control that delivers at least 80 % as much there; both\n\
          are from 0, as good as for somebody who knows the path beforehand, to 1. Shown is the worst path of each search, by the median\n\
          over five seeds, after it was made simple, with the lowest and highest score with four other seeds. `narrows run` takes the\n\
-         scenarios. All controls have their default settings, which for DCTCP, GEMINI and Swift are those of a data center.\n"
+         scenarios. All controls have their default settings, which for DCTCP, GEMINI, Swift, theta-PowerTCP and Uno are those of\n\
+         a data center. The last two have windows as large as their own link fills, and losses change neither.\n"
     );
     for objective in OBJECTIVES {
         let of: Vec<_> = searches.iter().filter(|(_, other, _)| *other == objective).collect();
