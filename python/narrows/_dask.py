@@ -110,9 +110,22 @@ def _engine_of_worker() -> str | None:
 _engine_of_worker.__module__ = "__main__"
 
 
+class _Client(Client):
+    def start(self, **kwargs: Any) -> None:
+        """Closes what cannot be started.
+
+        The garbage collector would close it, too, and wait for ever if another client is just being made.
+        """
+        try:
+            super().start(**kwargs)
+        except BaseException:
+            self.close()
+            raise
+
+
 def _connect(address: str) -> Any:
     try:
-        return Client(address, timeout=PATIENCE)
+        return _Client(address, timeout=PATIENCE)
     except (OSError, TimeoutError, ValueError) as error:
         raise _narrows.Error(
             f"no scheduler of Dask answers at {address} within {PATIENCE}: {error}\n"

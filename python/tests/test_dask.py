@@ -1,5 +1,6 @@
 """Sweeps on a cluster: a scheduler and two workers, each a process of its own, on the loopback."""
 
+import gc
 import os
 import re
 import subprocess
@@ -171,6 +172,14 @@ def test_a_scheduler_that_is_not_there_is_told_at_once(tmp_path: Path) -> None:
     assert time.monotonic() - began < 4 * 5
     with pytest.raises(narrows.Error, match="no scheduler"):
         narrows.sweep(GRID, scenario=small_scenario(), out=tmp_path / "out", client="not an address")
+
+
+def test_a_client_that_cannot_connect_is_closed_at_once(tmp_path: Path) -> None:
+    # Otherwise the garbage collector closes it, and waits for ever if another client is just being made.
+    with pytest.raises(narrows.Error, match="no scheduler"):
+        narrows.sweep(GRID, scenario=small_scenario(), out=tmp_path / "out", client="not an address")
+    clients = [thing for thing in gc.get_objects() if isinstance(thing, Client)]
+    assert [client.status for client in clients if client.status != "closed"] == []
 
 
 def test_a_scheduler_that_goes_away_leaves_what_is_finished(cluster: Cluster, tmp_path: Path) -> None:
