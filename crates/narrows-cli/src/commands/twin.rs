@@ -160,11 +160,8 @@ fn take(
         native
             .set(&format!("hosts.real.processing={{ uniform = {{ up_to = \"{} ps\" }} }}", spread.as_ps()))?;
     }
-    for (group, planned) in plan.traffic.groups.iter().zip(&plan.groups) {
-        let path = format!("traffic.{}.transport.push_ack_delay", planned.name);
-        if matches!(group.transport, Transport::Stream { .. }) && !native.says(&path) {
-            native.set(&format!("{path}=\"{} ps\"", times.reading.as_ps()))?;
-        }
+    if !native.says("transport.push_ack_delay") {
+        native.set(&format!("transport.push_ack_delay=\"{} ps\"", times.reading.as_ps()))?;
     }
     if said.small_queues.is_none() {
         let SmallQueues { within, packet_memory, .. } = queues;
