@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 use std::path::Path;
+use std::slice;
 
 use anyhow::{Result, ensure};
 use clap::Args;
@@ -69,7 +70,7 @@ pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
         let latest = latest.join(", ");
         let [takes, starts] = ["response_ps", "start_every_ps"].map(|key| {
             let times = twin["host_times"].as_array().into_iter().flatten();
-            let times = times.filter_map(|times| Some(format!("{:.0}", times[key].as_f64()? / 1e6)));
+            let times = times.filter_map(|times| Some(format!("{:.0}", mean(&times[key])? / 1e6)));
             times.collect::<Vec<_>>().join(", ")
         });
         writeln!(
@@ -144,4 +145,11 @@ impl Twin {
             }
         })
     }
+}
+
+/// Of a number or of an array of them; none of nothing.
+fn mean(value: &Value) -> Option<f64> {
+    let all = value.as_array().map_or(slice::from_ref(value), Vec::as_slice);
+    let all: Vec<_> = all.iter().filter_map(Value::as_f64).collect();
+    (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64)
 }

@@ -14,7 +14,7 @@ use crate::estimate::trial_of;
 use crate::frames;
 
 /// Times that the hosts of this machine take, in seconds of the scenario.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostTimes {
     /// Of one response, the fabric's lateness included: the mean, without the slowest in a hundred.
     pub response: Span,
@@ -22,8 +22,9 @@ pub struct HostTimes {
     pub spread: Span,
     /// So much longer takes the acknowledgment of one segment that says PSH: until the application has read.
     pub reading: Span,
-    /// Flows that are to start at once on several hosts start so much later, each than the one before; none if only one host sends.
-    pub start_every: Option<Span>,
+    /// Flows that are to start at once on several hosts start so much later, each than the one before, as often as it was seen, in order; none
+    /// if only one host sends.
+    pub start_every: Vec<Span>,
 }
 
 /// A flow that never waits for its host's link, as dense as those of a run: hosts that have slept take longer. Of each host handshakes took
@@ -64,12 +65,6 @@ const ENOUGH: usize = 20;
 /// The plan of a flow to which hosts respond.
 pub(crate) fn responses() -> Checked<Arc<Plan>> {
     trial_of(TRIAL)
-}
-
-/// The one in the middle; none of nothing.
-pub(crate) fn median(mut times: Vec<Span>) -> Span {
-    times.sort_unstable();
-    times.get(times.len() / 2).copied().unwrap_or_default()
 }
 
 /// Times from what a host gets to what it sends next.
@@ -117,7 +112,7 @@ impl Responses {
         let spread = quartile(3).saturating_sub(quartile(1)) * 2;
         let response = mean(&took);
         let reading = if to_read.len() < ENOUGH { Span::ZERO } else { mean(&to_read) };
-        HostTimes { response, spread, reading: reading.saturating_sub(response), start_every: None }
+        HostTimes { response, spread, reading: reading.saturating_sub(response), start_every: Vec::new() }
     }
 }
 
@@ -169,12 +164,11 @@ impl Starts {
         }
     }
 
-    /// Time from one host to the next one.
-    pub(crate) fn every(&self) -> Span {
-        let Some((first, last)) = self.first.values().min().zip(self.first.values().max()) else {
-            return Span::ZERO;
-        };
-        last.saturating_since(*first) / (self.first.len() as u64 - 1).max(1)
+    /// Times from one host to the next one.
+    pub(crate) fn every(&self) -> Vec<Span> {
+        let mut starts: Vec<_> = self.first.values().collect();
+        starts.sort_unstable();
+        starts.windows(2).map(|pair| pair[1].saturating_since(*pair[0])).collect()
     }
 }
 
@@ -200,15 +194,15 @@ mod tests {
         ] {
             starts.on_frame(&frame);
         }
-        assert_eq!(starts.every(), Span::from_us(30));
+        assert_eq!(starts.every(), [30, 30].map(Span::from_us));
     }
 
     #[test]
     fn a_host_that_is_alone_starts_after_nobody() {
         let mut starts = Starts::default();
-        assert_eq!(starts.every(), Span::ZERO);
+        assert_eq!(starts.every(), []);
         starts.on_frame(&frame(1, Span::from_us(10), 1514, false));
-        assert_eq!(starts.every(), Span::ZERO);
+        assert_eq!(starts.every(), []);
     }
 
     #[test]

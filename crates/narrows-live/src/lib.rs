@@ -117,19 +117,21 @@ impl Live {
         self.assignment.hosts.first().map(|(_, settings)| settings.queue()).unwrap_or_default()
     }
 
-    fn start_every(&self) -> Checked<Option<Span>> {
+    fn start_every(&self) -> Checked<Vec<Span>> {
         let senders: BTreeSet<_> = self.plan.traffic.flows.iter().map(|flow| flow.from).collect();
         let senders = senders.len().min(host_times::MOST_SENDERS);
         if senders < 2 {
-            return Ok(None);
+            return Ok(Vec::new());
         }
         let plan = host_times::starts(senders)?;
-        let every = (0..host_times::STARTS).map(|_| {
+        let mut every = Vec::new();
+        for _ in 0..host_times::STARTS {
             let mut starts = Starts::default();
             self.watch(&plan, |frame| starts.on_frame(&frame))?;
-            Ok(starts.every())
-        });
-        Ok(Some(host_times::median(every.collect::<Checked<_>>()?)))
+            every.extend(starts.every());
+        }
+        every.sort_unstable();
+        Ok(every)
     }
 
     /// Looks at all frames of a trial at the scale of the run.

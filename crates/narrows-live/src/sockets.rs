@@ -1,10 +1,12 @@
 //! The traffic of real hosts: each flow is a connection of the kernel's TCP, with the control of its group.
 
+mod asked;
+
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::SocketAddr;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use mio::net::{TcpListener, TcpStream};
@@ -23,7 +25,7 @@ use crate::flow::Flow;
 use crate::followers::{Clients, Followers};
 use crate::frames::Ports;
 use crate::host::RealHost;
-use crate::sys::{self, TcpInfo};
+use crate::sys;
 use crate::ways::Ways;
 
 /// Servers of the first group listen here, those of the next at the next port.
@@ -163,6 +165,8 @@ impl<'a> Sockets<'a> {
     pub(crate) fn run(&mut self, goes_on: &dyn Fn() -> bool, is_busy: &dyn Fn() -> bool) -> io::Result<()> {
         let stop = self.plan.stop;
         let mut events = Events::with_capacity(256);
+        // Where something has arrived.
+        let mut waiting = VecDeque::new();
         while goes_on() {
             let now = self.clock.now();
             if now >= stop.at || stop.when_drained && self.outstanding == 0 && !is_busy() {
@@ -175,13 +179,25 @@ impl<'a> Sockets<'a> {
                 self.happen(at, what)?;
             }
             let next = self.due.peek().map_or(stop.at, |Reverse((at, _))| *at).min(stop.at);
-            let rest = self.clock.takes(self.clock.now(), next).min(Duration::from_millis(20));
+            let longest = if waiting.is_empty() { Duration::from_millis(20) } else { Duration::ZERO };
+            let rest = self.clock.takes(self.clock.now(), next).min(longest);
             match self.poll.poll(&mut events, Some(rest)) {
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 other => other?,
             }
+            // Flows that begin at one moment do not wait for one thread that accepts and reads those before them.
             for event in &events {
-                self.attend(event.token().0)?;
+                let place = event.token().0;
+                if let Some(Some(End::Sender { .. })) = self.ends.get(place) {
+                    self.write(place)?;
+                } else {
+                    waiting.push_back(place);
+                }
+            }
+            if let Some(place) = waiting.pop_front()
+                && self.receive(place)?
+            {
+                waiting.push_back(place);
             }
         }
         Ok(())
@@ -221,12 +237,6 @@ impl<'a> Sockets<'a> {
         Ok(())
     }
 
-    /// Notes what was delivered when the measured time begins (0) and ends (1).
-    fn measure(&mut self, moment: usize) {
-        self.learn();
-        self.flows.values_mut().for_each(|flow| flow.measured[moment] = Some(flow.delivered));
-    }
-
     fn connect(&mut self, flow: FlowId, at: Time) -> io::Result<()> {
         self.transfer(flow, 0, self.plan.traffic.flows[flow.index()].size, at)
     }
@@ -256,34 +266,33 @@ impl<'a> Sockets<'a> {
         Ok(())
     }
 
-    /// Something may be done at an end.
-    fn attend(&mut self, place: usize) -> io::Result<()> {
-        match self.ends.get_mut(place).and_then(Option::as_mut) {
-            None => Ok(()),
+    /// Data or a connection has arrived at an end. Returns whether more may have.
+    fn receive(&mut self, place: usize) -> io::Result<bool> {
+        match self.ends.get(place).and_then(Option::as_ref) {
             Some(End::Listener { .. }) => self.accept(place),
-            Some(End::Sender { .. }) => self.write(place),
-            Some(End::Receiver { .. }) => self.read(place),
+            Some(End::Receiver { .. }) => self.read(place).map(|()| false),
+            _ => Ok(false),
         }
     }
 
-    fn accept(&mut self, place: usize) -> io::Result<()> {
-        loop {
-            let Some(Some(End::Listener { listener, host, group })) = self.ends.get(place) else {
-                return Ok(());
-            };
-            let (host, group) = (*host, *group);
-            let (stream, peer) = match listener.accept() {
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
-                other => other?,
-            };
-            let SocketAddr::V4(peer) = peer else { continue };
-            let Some(from) = host_of(peer.ip().octets()).map(HostId) else { continue };
-            let ports = Ports { from: peer.port(), to: FIRST_PORT + group };
-            // Somebody else's program may try the port.
-            let Some(way) = self.ways.find(from, host, ports) else { continue };
-            let receiver = self.add(End::Receiver { flow: way.flow, stream }, Interest::READABLE)?;
-            self.read(receiver)?;
-        }
+    /// Accepts one connection. Returns whether there was one.
+    fn accept(&mut self, place: usize) -> io::Result<bool> {
+        let Some(Some(End::Listener { listener, host, group })) = self.ends.get(place) else {
+            return Ok(false);
+        };
+        let (host, group) = (*host, *group);
+        let (stream, peer) = match listener.accept() {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
+            other => other?,
+        };
+        let SocketAddr::V4(peer) = peer else { return Ok(true) };
+        let Some(from) = host_of(peer.ip().octets()).map(HostId) else { return Ok(true) };
+        let ports = Ports { from: peer.port(), to: FIRST_PORT + group };
+        // Somebody else's program may try the port.
+        let Some(way) = self.ways.find(from, host, ports) else { return Ok(true) };
+        let receiver = self.add(End::Receiver { flow: way.flow, stream }, Interest::READABLE)?;
+        self.read(receiver)?;
+        Ok(true)
     }
 
     fn write(&mut self, place: usize) -> io::Result<()> {
@@ -377,29 +386,6 @@ impl<'a> Sockets<'a> {
             self.connect(response, now)?;
         }
         Ok(())
-    }
-
-    /// Asks the kernel about all flows under way.
-    fn learn(&mut self) {
-        let under_way = self.flows.iter().filter(|(_, state)| state.sender.is_some());
-        for flow in under_way.map(|(flow, _)| *flow).collect::<Vec<_>>() {
-            self.ask(flow);
-        }
-    }
-
-    /// Asks the kernel about a flow under way.
-    fn ask(&mut self, flow: FlowId) -> Option<TcpInfo> {
-        let state = self.flows.get_mut(&flow)?;
-        let Some(Some(End::Sender { stream, .. })) = self.ends.get(state.sender?) else { return None };
-        let info = TcpInfo::of(stream.as_fd()).ok()?;
-        state.note(&info);
-        Some(info)
-    }
-
-    /// Records the window of a flow.
-    fn look(&mut self, flow: FlowId, at: Time) {
-        let Some(info) = self.ask(flow) else { return };
-        self.windows.push(self.flows[&flow].window(flow, at, &info, self.scale));
     }
 
     /// Closes everything. Returns what became of the flows, what was sampled, and windows.

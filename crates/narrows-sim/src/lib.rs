@@ -85,6 +85,7 @@ pub use link::Outage;
 pub use mechanism::hosts::{Bounded, Exponential, Hosts, Interrupts, Processing, RealHosts};
 pub use mechanism::limiter::{LimiterScope, Reaction, ReactionPlace, ReactionRecord};
 pub use mechanism::small_queues::SmallQueues;
+pub use mechanism::start_delays::StartEvery;
 pub use network::{Failure, Network};
 pub use random::{Purpose, Stream};
 pub use record::{DatagramRecord, DropCause, FlowRecord, PortCounters, Sampled};

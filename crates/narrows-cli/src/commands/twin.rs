@@ -82,7 +82,7 @@ pub(crate) fn twin(arguments: &args::Twin) -> Checked<Status> {
         native.set(&format!("seed={}", plan.scenario.seed))?;
         if let Some(said) = measured {
             let times = live.host_times()?;
-            take(&mut native, plan, said, times, live.small_queues())?;
+            take(&mut native, plan, said, &times, live.small_queues())?;
             host_times.push(times);
         }
         let native = Arc::new(Plan::new(native)?);
@@ -118,12 +118,12 @@ pub(crate) fn twin(arguments: &args::Twin) -> Checked<Status> {
 }
 
 fn in_json(times: &HostTimes) -> serde_json::Value {
-    let HostTimes { response, spread, reading, start_every } = *times;
+    let HostTimes { response, spread, reading, start_every } = times;
     json!({
         "response_ps": response.as_ps(),
         "spread_ps": spread.as_ps(),
         "reading_ps": reading.as_ps(),
-        "start_every_ps": start_every.map(Span::as_ps),
+        "start_every_ps": start_every.iter().map(|time| time.as_ps()).collect::<Vec<_>>(),
     })
 }
 
@@ -139,7 +139,7 @@ fn say_times(said: Option<&RealHosts>, times: &[HostTimes]) {
     range("took", &|times| Some(times.response), "to respond", settings);
     range("differed by", &|times| Some(times.spread), "in that", settings);
     range("took", &|times| Some(times.reading), "more to read", "transport.push_ack_delay");
-    range("started", &|times| times.start_every, "one after the other", "hosts.real.start_every");
+    range("started", &mean_start, "one after the other, on average", "hosts.real.start_every");
     if said.is_some_and(|said| said.small_queues.is_none()) {
         say!("  simulated hosts have the queue of real ones (hosts.real.small_queues)");
     }
@@ -150,7 +150,7 @@ fn take(
     native: &mut Document,
     plan: &Plan,
     said: &RealHosts,
-    times: HostTimes,
+    times: &HostTimes,
     queues: SmallQueues,
 ) -> Checked<()> {
     let most = plan.shortest_round_trip().unwrap_or_default().min(times.response * 2);
@@ -170,8 +170,16 @@ fn take(
         native.set(&format!("hosts.real.small_queues={{ within = \"{} ps\"{memory} }}", within.as_ps()))?;
     }
     let is_said = said.start_jitter.is_some() || said.start_every.is_some();
-    let every = times.start_every.filter(|_| !is_said);
-    every.map_or(Ok(()), |every| native.set(&format!("hosts.real.start_every=\"{} ps\"", every.as_ps())))
+    if is_said || times.start_every.is_empty() {
+        return Ok(());
+    }
+    let every: Vec<_> = times.start_every.iter().map(|time| format!("\"{} ps\"", time.as_ps())).collect();
+    native.set(&format!("hosts.real.start_every=[{}]", every.join(", ")))
+}
+
+fn mean_start(times: &HostTimes) -> Option<Span> {
+    let every = &times.start_every;
+    (!every.is_empty()).then(|| every.iter().copied().sum::<Span>() / every.len() as u64)
 }
 
 /// Settings of hosts whose times are to be measured. None if the scenario has ideal hosts or says how long theirs take, or if some hosts

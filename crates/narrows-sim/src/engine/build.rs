@@ -7,10 +7,7 @@ use std::sync::Arc;
 use narrows_proto::telemetry::MOST_RATES;
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 
-use super::by_host::{
-    answers, generators_by_host, ranks_by_host, receiving_ranks, start_delays, starts_by_host,
-    waiting_by_host,
-};
+use super::by_host::{answers, by_host, receiving_ranks};
 use super::changes::Changes;
 use super::look_ahead::{Distances, LookAhead};
 use super::measured::Measured;
@@ -18,7 +15,7 @@ use super::places::places;
 use super::shard::{Node, Shard};
 use crate::choice::first_of_pairs;
 use crate::followers::Followers;
-use crate::host::{Host, HostGenerator, HostParts, RankAtWork};
+use crate::host::{Begins, Host, HostParts};
 use crate::ids::{FlowId, HostId, LinkId, NodeId};
 use crate::link::{Egress, Impairment, Outage, Target, Wires};
 use crate::mechanism::at_host::Site;
@@ -85,11 +82,7 @@ pub(super) fn shards<O: Observer>(
     let shortest = routing::shortest(&network.topology, &network.routing);
     let layout = Layout::new(network, traffic, &shortest, seed, (threads, look_ahead));
     let shared = Arc::new(shared(network, traffic, &layout, threads));
-    let mut flow_starts = starts_by_host(network, traffic);
-    let mut waiting = waiting_by_host(network, traffic);
-    let mut generators = generators_by_host(network, traffic, seed);
-    let mut ranks = ranks_by_host(network, traffic);
-    let delays = start_delays(network, seed, &flow_starts, (&generators, &ranks));
+    let mut by_host = by_host(network, traffic, seed);
     let changing = ChangingRoutes::new(network).map(Box::new);
     let shards = (0..threads as u32)
         .map(|shard| {
@@ -112,12 +105,8 @@ pub(super) fn shards<O: Observer>(
             for (number, &node) in (0..).zip(&members) {
                 nodes.push(match network.topology.as_host(node) {
                     Some(host) => {
-                        let starts = std::mem::take(&mut flow_starts[host.index()]);
-                        let generators = std::mem::take(&mut generators[host.index()]);
-                        let ranks = std::mem::take(&mut ranks[host.index()]);
-                        let waiting = std::mem::take(&mut waiting[host.index()]);
-                        let starts = (starts, waiting, delays[host.index()]);
-                        let host = layout.host(node, starts, (generators, ranks), &world);
+                        let begins = std::mem::take(&mut by_host[host.index()]);
+                        let host = layout.host(node, begins, &world);
                         if host.first_due() < Time::NEVER {
                             world.calendar.schedule(number, host.first_due());
                         }
@@ -330,13 +319,7 @@ impl<'a> Layout<'a> {
         self.inputs[node.index()].first().map_or(0, |link| self.wire_of[link.index()] as usize)
     }
 
-    fn host<O>(
-        &self,
-        node: NodeId,
-        (starts, waiting, start_delay): (Vec<FlowId>, Vec<u32>, Span),
-        (generators, ranks): (Vec<HostGenerator>, Vec<RankAtWork>),
-        world: &World<O>,
-    ) -> Host {
+    fn host<O>(&self, node: NodeId, begins: Begins, world: &World<O>) -> Host {
         let ports = &self.ports[node.index()];
         let name = &self.network.topology.node(node).name;
         assert!(ports.len() == 1, "host {name} has {} links, expected 1", ports.len());
@@ -365,12 +348,8 @@ impl<'a> Layout<'a> {
             egress: Egress { wire_time, delay: egress.delay + self.network.hosts.pipeline(), ..egress },
             burst_delay,
             lateness: hosts::lateness(&self.network.hosts),
-            start_delay,
             rate,
-            starts,
-            waiting,
-            generators,
-            ranks,
+            begins,
             mechanisms,
         };
         Host::new(parts, world)

@@ -19,10 +19,11 @@ use crate::traffic::{FlowSpec, Milestone};
 use crate::world::{NO_SLOT, World};
 
 impl Host {
-    pub(super) fn find_next_start<O>(&mut self, world: &World<O>) {
+    /// Finds the flow that starts next, not before `earliest`: flows of one host start in the order in which they are scheduled.
+    pub(super) fn find_next_start<O>(&mut self, earliest: Time, world: &World<O>) {
         let next = self.starts.get(self.started);
-        let start = |flow: &FlowId| world.shared.flows[flow.index()].start + self.start_delay;
-        self.next_start = next.map_or(Time::NEVER, start);
+        let start = |flow: &FlowId| self.start_delays.after(world.shared.flows[flow.index()].start);
+        self.next_start = next.map_or(Time::NEVER, |flow| start(flow).max(earliest));
     }
 
     pub(super) fn close<O: Observer>(&mut self, now: Time, slot: u32, world: &mut World<O>) {
@@ -76,7 +77,7 @@ impl Host {
     pub(super) fn start_scheduled<O: Observer>(&mut self, now: Time, world: &mut World<O>) {
         let flow = self.starts[self.started];
         self.started += 1;
-        self.find_next_start(world);
+        self.find_next_start(now, world);
         world.log.outstanding -= 1; // `start` counts it
         let FlowSpec { start, size, .. } = world.shared.flows[flow.index()];
         self.start(now, &NewFlow { flow, incarnation: 0, size, start, starter: None }, world);

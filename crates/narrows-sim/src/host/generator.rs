@@ -37,7 +37,7 @@ impl HostGenerator {
         Self { spec, random: Stream::new(seed, Purpose::Client, index), turns: vec![0; flows], running: 0 }
     }
 
-    pub(super) fn start(&self) -> Time {
+    pub(crate) fn start(&self) -> Time {
         self.spec.start
     }
 

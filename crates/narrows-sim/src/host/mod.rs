@@ -35,7 +35,7 @@ mod transport;
 mod turns;
 mod waiting;
 
-use narrows_proto::units::{BitRate, Span, Time};
+use narrows_proto::units::{BitRate, Time};
 
 use self::agenda::Agenda;
 pub(crate) use self::agenda::Wake;
@@ -67,6 +67,7 @@ use crate::mechanism::at_host::{At, AtHost};
 use crate::mechanism::flow::Hold;
 use crate::mechanism::hosts::{BurstDelay, Lateness};
 use crate::mechanism::registry::{HostMechanisms, each};
+use crate::mechanism::start_delays::StartDelays;
 use crate::observe::Observer;
 use crate::packet::{NO_TRAILERS, Parcel};
 use crate::world::World;
@@ -95,8 +96,8 @@ pub(crate) struct Host {
     starts: Vec<FlowId>,
     started: usize,
     next_start: Time,
-    /// Delay with which they start.
-    start_delay: Span,
+    /// They do so much later.
+    start_delays: StartDelays,
     generators: Vec<HostGenerator>,
     ranks: Vec<RankAtWork>,
     /// Flows that wait for others, by number.
@@ -128,32 +129,39 @@ pub(crate) struct HostParts {
     pub(crate) burst_delay: Option<BurstDelay>,
     /// Delay with which it notices arrivals, if it does not at once.
     pub(crate) lateness: Option<Lateness>,
-    /// Delay with which its applications begin.
-    pub(crate) start_delay: Span,
     /// Rate of its link.
     pub(crate) rate: BitRate,
-    /// Flows that start here, in order of time.
+    pub(crate) begins: Begins,
+    pub(crate) mechanisms: Option<Box<HostMechanisms>>,
+}
+
+/// Traffic that begins at a host.
+#[derive(Default)]
+pub(crate) struct Begins {
+    /// Flows that are scheduled, in order of time.
     pub(crate) starts: Vec<FlowId>,
-    /// Numbers of flows that start here and wait for others, in order.
+    /// Numbers of flows that wait for others, in order.
     pub(crate) waiting: Vec<u32>,
     pub(crate) generators: Vec<HostGenerator>,
     pub(crate) ranks: Vec<RankAtWork>,
-    pub(crate) mechanisms: Option<Box<HostMechanisms>>,
+    /// Delays of flows that are scheduled, generators and ranks.
+    pub(crate) delays: StartDelays,
 }
 
 impl Host {
     pub(crate) fn new<O>(parts: HostParts, world: &World<O>) -> Self {
-        let HostParts { wire, impaired, egress, rate, starts, waiting, generators, ranks, .. } = parts;
+        let HostParts { wire, impaired, egress, rate, begins, .. } = parts;
+        let Begins { starts, waiting, generators, ranks, delays } = begins;
         let mut mechanisms = parts.mechanisms;
         let is_interrupted = parts.lateness.is_some_and(|late| late.interrupts.is_some());
         let restrained = mechanisms.as_mut().is_some_and(|mechanisms| mechanisms.restrains());
         let is_watched = mechanisms.as_mut().is_some_and(|mechanisms| mechanisms.watch());
         let mut agenda = Agenda::default();
         for (number, generator) in generators.iter().enumerate() {
-            agenda.plan(generator.start() + parts.start_delay, Wake::Generator(number as u32));
+            agenda.plan(delays.after(generator.start()), Wake::Generator(number as u32));
         }
         for (number, rank) in (0..).zip(&ranks) {
-            agenda.plan(rank.first_wake() + parts.start_delay, Wake::Rank(number));
+            agenda.plan(delays.after(rank.first_wake()), Wake::Rank(number));
         }
         for (at, wake) in [
             (world.shared.measured.start, Wake::MeasureFrom),
@@ -178,7 +186,7 @@ impl Host {
             starts,
             started: 0,
             next_start: Time::NEVER,
-            start_delay: parts.start_delay,
+            start_delays: delays,
             generators,
             ranks,
             waiting: Vec::new(),
@@ -191,7 +199,7 @@ impl Host {
             grants: None,
             outside: None,
         };
-        host.find_next_start(world);
+        host.find_next_start(Time::ZERO, world);
         host.wait(&waiting, world);
         host
     }

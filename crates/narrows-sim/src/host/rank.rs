@@ -96,7 +96,7 @@ impl RankAtWork {
     }
 
     /// When it is woken first.
-    pub(super) fn first_wake(&self) -> Time {
+    pub(crate) fn first_wake(&self) -> Time {
         self.next
     }
 

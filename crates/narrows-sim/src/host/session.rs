@@ -18,7 +18,7 @@ impl Host {
         let key = |flow: FlowId| (world.shared.flows[flow.index()].start, flow);
         let later = self.starts[self.started..].partition_point(|other| key(*other) < key(flow));
         self.starts.insert(self.started + later, flow);
-        self.find_next_start(world);
+        self.find_next_start(Time::ZERO, world);
     }
 
     /// When the next of the packets on their way to it arrives.

@@ -12,7 +12,7 @@
 //! interrupts   what arrives is handed to the stack in batches: a time after the first, or after so many frames
 //! software     messages about congestion that software reads are read this much later
 //! start_jitter flows that are scheduled, and clients, begin later by a part of this, drawn once for each host
-//! start_every  one host after the other begins with those, so much later than the one before, in an order drawn once
+//! start_every  hosts that begin those at one moment do so one after the other: `start_delays.rs`
 //! small_queues packets of TCP wait in a queue of the host: `small_queues.rs`
 //! ```
 //! All make a host later, never sooner: no flow beats its ideal time. Frames for the network card itself (PAUSE, flow control by
@@ -24,6 +24,7 @@ use narrows_proto::cc::{OutOfRange, Ranges};
 use narrows_proto::units::{BitRate, Span, Time, WireTime};
 
 use super::small_queues::SmallQueues;
+use super::start_delays::StartEvery;
 use crate::random::{Purpose, Stream};
 
 /// Deviations of hosts from ideal machines.
@@ -61,9 +62,10 @@ pub struct RealHosts {
     /// on several hosts does not start at exactly one. Completion times count from when a flow was to start. Flows that answer or wait
     /// for others follow those. Without it only `processing` keeps starts apart, by up to the time of one packet.
     pub start_jitter: Option<Span>,
-    /// Applications of one host begin so much later than those of the host before, in an order drawn once: one processor that runs all
-    /// hosts does one thing after the other. Only hosts that begin something by themselves count. `start_jitter` comes on top.
-    pub start_every: Option<Span>,
+    /// Hosts that begin something by themselves at the same moment do so one after the other, each so much later than the one before, in an
+    /// order drawn for each moment: one processor that runs all hosts does one thing after the other. Of several times one is
+    /// drawn for each host. `start_jitter` comes on top.
+    pub start_every: Option<StartEvery>,
     /// Flows hand bursts over to a queue of their host, up to a few of each flow, as TCP of a kernel does (TCP small queues): those that their
     /// own link limits wait there, and acknowledgments behind them. Without it the network card asks a flow for a packet when its
     /// link is free.
@@ -98,23 +100,23 @@ impl RealHosts {
             start_jitter,
             start_every,
             small_queues,
-        } = *self;
-        if let Processing::Exponential(Exponential { mean, up_to }) = processing {
+        } = self;
+        if let Processing::Exponential(Exponential { mean, up_to }) = *processing {
             let (in_range, setting) =
                 ((Span::from_ps(1)..=up_to).contains(&mean), "processing.exponential.mean");
             ranges.unless(in_range, setting, mean, "more than 0 s and at most up_to")?;
         }
-        ranges.unless(ppm <= 10_000, "clock_ppm", ppm, "at most 10 000")?;
+        ranges.unless(*ppm <= 10_000, "clock_ppm", ppm, "at most 10 000")?;
         let Interrupts { after, frames } = interrupts.unwrap_or_default();
         ranges.unless(after <= Span::from_ms(100), "interrupts.after", after, "at most 100 ms")?;
         let frames = frames.unwrap_or(1);
         ranges.unless(frames > 0, "interrupts.frames", frames, "at least 1")?;
         let most = Span::from_secs(1);
-        ranges.unless(pipeline <= most, "pipeline", pipeline, "at most 1 s")?;
-        ranges.unless(software_delay <= most, "software_delay", software_delay, "at most 1 s")?;
-        let [jitter, every] = [start_jitter, start_every].map(Option::unwrap_or_default);
+        ranges.unless(*pipeline <= most, "pipeline", pipeline, "at most 1 s")?;
+        ranges.unless(*software_delay <= most, "software_delay", software_delay, "at most 1 s")?;
+        let jitter = start_jitter.unwrap_or_default();
         ranges.unless(jitter <= most, "start_jitter", jitter, "at most 1 s")?;
-        ranges.unless(every <= most, "start_every", every, "at most 1 s")?;
+        start_every.as_ref().map_or(Ok(()), |every| every.check(most, ranges))?;
         small_queues.map_or(Ok(()), |queues| queues.check(ranges))
     }
 }
@@ -191,6 +193,14 @@ impl Hosts {
         if let Self::Real(real) = self { real.pipeline } else { Span::ZERO }
     }
 
+    /// Delays of applications.
+    pub(crate) fn starts(&self) -> (Option<Span>, Option<&StartEvery>) {
+        match self {
+            Self::Ideal => (None, None),
+            Self::Real(RealHosts { start_jitter, start_every, .. }) => (*start_jitter, start_every.as_ref()),
+        }
+    }
+
     /// Queues in front of network cards, if there are some.
     pub(crate) fn small_queues(&self) -> Option<SmallQueues> {
         if let Self::Real(real) = self { real.small_queues } else { None }
@@ -213,27 +223,6 @@ pub(crate) fn of_host(
     let is_none = processing.most(packet) == Span::ZERO;
     let delay = (!is_none).then_some(BurstDelay { processing: *processing, packet, random });
     (wire_time, delay)
-}
-
-/// Delays with which the applications of hosts begin. Of each host: its number, and whether it begins something by itself.
-pub(crate) fn start_delays(hosts: &Hosts, seed: u64, of: &[(u64, bool)]) -> Vec<Span> {
-    let mut delays = vec![Span::ZERO; of.len()];
-    let Hosts::Real(RealHosts { start_jitter, start_every, .. }) = *hosts else { return delays };
-    let mut order = Vec::new();
-    for (place, &(host, begins)) in of.iter().enumerate() {
-        let mut random = Stream::new(seed, Purpose::Start, host);
-        if let Some(jitter) = start_jitter {
-            delays[place] = Span::from_ps(random.below(jitter.as_ps().saturating_add(1)));
-        }
-        if begins {
-            order.push((random.below(u64::MAX), place));
-        }
-    }
-    order.sort_unstable();
-    for (turn, (_, place)) in (0..).zip(order) {
-        delays[place] += start_every.unwrap_or_default().saturating_mul(turn);
-    }
-    delays
 }
 
 /// Delay with which a host notices what has arrived.
@@ -333,36 +322,6 @@ mod tests {
     }
 
     #[test]
-    fn applications_of_hosts_begin_at_times_of_their_own_within_the_jitter() {
-        let jitter = Span::from_us(10);
-        let hosts = Hosts::Real(RealHosts { start_jitter: Some(jitter), ..RealHosts::default() });
-        let of: Vec<_> = (0..1000).map(|host| (host, true)).collect();
-        let delays = start_delays(&hosts, 1, &of);
-        assert!(delays.iter().all(|delay| *delay <= jitter));
-        let mean = delays.iter().copied().sum::<Span>().as_secs_f64() / 1000.0;
-        // 5 us ± 5 · 10 us/√(12 · 1000).
-        assert!((mean - 5e-6).abs() < 0.46e-6, "{mean}");
-        assert_ne!(start_delays(&hosts, 2, &of)[0], delays[0]);
-        for none in [Hosts::Ideal, Hosts::Real(RealHosts::default())] {
-            assert_eq!(start_delays(&none, 1, &of[..1]), [Span::ZERO]);
-        }
-    }
-
-    #[test]
-    fn hosts_that_begin_something_take_turns_in_an_order_that_the_seed_draws() {
-        let every = Span::from_us(40);
-        let hosts = Hosts::Real(RealHosts { start_every: Some(every), ..RealHosts::default() });
-        let of = |seed| start_delays(&hosts, seed, &[(7, true), (8, false), (9, true), (10, true)]);
-        for seed in 0..10 {
-            let mut delays = of(seed);
-            assert_eq!(delays.remove(1), Span::ZERO, "it begins nothing");
-            delays.sort_unstable();
-            assert_eq!(delays, [Span::ZERO, every, every * 2]);
-        }
-        assert!((1..10).any(|seed| of(seed) != of(0)));
-    }
-
-    #[test]
     fn hosts_notice_at_once_unless_told_otherwise() {
         assert_eq!(lateness(&Hosts::Ideal), None);
         assert_eq!(lateness(&Hosts::Real(RealHosts::default())), None);
@@ -386,6 +345,10 @@ mod tests {
         assert_eq!(check(slow), Err("software_delay"));
         let apart = RealHosts { start_jitter: Some(Span::from_secs(2)), ..RealHosts::default() };
         assert_eq!(check(apart), Err("start_jitter"));
+        for wrong in [StartEvery::Constant(Span::from_secs(2)), StartEvery::OneOf(Vec::new())] {
+            let apart = RealHosts { start_every: Some(wrong), ..RealHosts::default() };
+            assert_eq!(check(apart), Err("start_every"));
+        }
         assert_eq!(check(RealHosts { clock_ppm: 10_001, ..RealHosts::default() }), Err("clock_ppm"));
     }
 }

@@ -26,6 +26,7 @@ pub(crate) mod registry;
 pub(crate) mod settings;
 pub(crate) mod small_queues;
 pub(crate) mod spray;
+pub(crate) mod start_delays;
 pub(crate) mod telemetry;
 pub mod themis;
 pub mod trimming;

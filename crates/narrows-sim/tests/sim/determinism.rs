@@ -18,7 +18,8 @@ use narrows_sim::traffic::{FlowSpec, Generator, GeneratorKind, Pause, Traffic, T
 use narrows_sim::workload::{Calls, DrawnCalls, Pairs, Partner, Sizes, permutation, poisson, rpcs};
 use narrows_sim::{
     Execution, Failure, FlowRecord, GroupId, HostId, Hosts, Interrupts, LimiterScope, LinkId, Network,
-    NodeId, Outage, PortCounters, Purpose, Reaction, ReactionPlace, RealHosts, Routing, SmallQueues, Stream,
+    NodeId, Outage, PortCounters, Purpose, Reaction, ReactionPlace, RealHosts, Routing, SmallQueues,
+    StartEvery, Stream,
 };
 
 /// A network and traffic that use every mechanism at once: three controls, losses, marks, RED, link errors, a failure,
@@ -285,8 +286,9 @@ fn any_number_of_threads_gives_the_same_bytes() {
     let interrupts = Some(Interrupts { after: Span::from_us(10), frames: Some(16) });
     let software_delay = Span::from_us(3);
     let start_jitter = Some(Span::from_us(7));
-    let start_every = Some(Span::from_us(2));
+    let start_every = StartEvery::OneOf([1, 3].map(Span::from_us).to_vec());
     let real = || {
+        let start_every = Some(start_every.clone());
         let real =
             RealHosts { interrupts, software_delay, start_jitter, start_every, ..RealHosts::default() };
         Hosts::Real(real)

@@ -314,7 +314,7 @@ fn first_told(hosts: RealHosts, near: bool) -> Time {
 fn software_reads_messages_later_and_the_network_card_does_not() {
     let quick = RealHosts { processing: Processing::None, clock_ppm: 0, ..RealHosts::default() };
     let delay = Span::from_us(7);
-    let slow = RealHosts { software_delay: delay, ..quick };
+    let slow = RealHosts { software_delay: delay, ..quick.clone() };
     assert_eq!(first_told(slow.clone(), true), first_told(quick.clone(), true) + delay);
     assert_eq!(first_told(slow, false), first_told(quick, false));
 }
