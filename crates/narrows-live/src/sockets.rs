@@ -165,8 +165,8 @@ impl<'a> Sockets<'a> {
     pub(crate) fn run(&mut self, goes_on: &dyn Fn() -> bool, is_busy: &dyn Fn() -> bool) -> io::Result<()> {
         let stop = self.plan.stop;
         let mut events = Events::with_capacity(256);
-        // Where something has arrived.
-        let mut waiting = VecDeque::new();
+        // Listeners where connections may wait.
+        let mut called = VecDeque::new();
         while goes_on() {
             let now = self.clock.now();
             if now >= stop.at || stop.when_drained && self.outstanding == 0 && !is_busy() {
@@ -179,25 +179,26 @@ impl<'a> Sockets<'a> {
                 self.happen(at, what)?;
             }
             let next = self.due.peek().map_or(stop.at, |Reverse((at, _))| *at).min(stop.at);
-            let longest = if waiting.is_empty() { Duration::from_millis(20) } else { Duration::ZERO };
+            let longest = if called.is_empty() { Duration::from_millis(20) } else { Duration::ZERO };
             let rest = self.clock.takes(self.clock.now(), next).min(longest);
             match self.poll.poll(&mut events, Some(rest)) {
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 other => other?,
             }
-            // Flows that begin at one moment do not wait for one thread that accepts and reads those before them.
+            // Accepting takes longest: flows that begin at one moment do not wait until all those before them are accepted.
             for event in &events {
                 let place = event.token().0;
-                if let Some(Some(End::Sender { .. })) = self.ends.get(place) {
-                    self.write(place)?;
-                } else {
-                    waiting.push_back(place);
+                match self.ends.get(place).and_then(Option::as_ref) {
+                    None => {}
+                    Some(End::Listener { .. }) => called.push_back(place),
+                    Some(End::Sender { .. }) => self.write(place)?,
+                    Some(End::Receiver { .. }) => self.read(place)?,
                 }
             }
-            if let Some(place) = waiting.pop_front()
-                && self.receive(place)?
+            if let Some(place) = called.pop_front()
+                && self.accept(place)?
             {
-                waiting.push_back(place);
+                called.push_back(place);
             }
         }
         Ok(())
@@ -264,15 +265,6 @@ impl<'a> Sockets<'a> {
         let before = self.flows.insert(flow, Flow::new(incarnation, at, size, sender));
         self.before.extend(before.map(|before| before.record(flow)));
         Ok(())
-    }
-
-    /// Data or a connection has arrived at an end. Returns whether more may have.
-    fn receive(&mut self, place: usize) -> io::Result<bool> {
-        match self.ends.get(place).and_then(Option::as_ref) {
-            Some(End::Listener { .. }) => self.accept(place),
-            Some(End::Receiver { .. }) => self.read(place).map(|()| false),
-            _ => Ok(false),
-        }
     }
 
     /// Accepts one connection. Returns whether there was one.

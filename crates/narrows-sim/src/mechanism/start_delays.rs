@@ -3,14 +3,20 @@
 //! `start_jitter` of real hosts is drawn once for each host. With `start_every`, hosts that begin something at the same moment do so one
 //! after the other, in an order drawn for each moment.
 
+use std::fmt;
+
 use narrows_proto::cc::{OutOfRange, Ranges};
 use narrows_proto::units::{Span, Time};
+use serde::de::value::{SeqAccessDeserializer, StrDeserializer};
+use serde::de::{Error, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 
 use crate::random::{Purpose, Stream};
 
 /// Time from one host to the next that begins something at the same moment.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
-#[serde(untagged, expecting = "expected a time, or an array of times")]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[serde(untagged)]
+#[schemars(untagged)]
 pub enum StartEvery {
     /// Always the same.
     Constant(Span),
@@ -31,6 +37,30 @@ impl StartEvery {
         ranges.unless(!times.is_empty(), "start_every", "no times", "at least one time")?;
         let longest = times.iter().max().copied().unwrap_or_default();
         ranges.unless(longest <= most, "start_every", longest, "at most 1 s")
+    }
+}
+
+impl<'de> Deserialize<'de> for StartEvery {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(StartEveryVisitor)
+    }
+}
+
+struct StartEveryVisitor;
+
+impl<'de> Visitor<'de> for StartEveryVisitor {
+    type Value = StartEvery;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a time such as \"50 us\", or an array of times")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<StartEvery, E> {
+        Span::deserialize(StrDeserializer::new(text)).map(StartEvery::Constant)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, times: A) -> Result<StartEvery, A::Error> {
+        Vec::deserialize(SeqAccessDeserializer::new(times)).map(StartEvery::OneOf)
     }
 }
 
@@ -85,6 +115,19 @@ mod tests {
 
     fn at(us: u64) -> Time {
         Time::ZERO + Span::from_us(us)
+    }
+
+    #[test]
+    fn times_between_starts_are_one_or_several_and_a_wrong_one_says_what_is_wrong() {
+        let read = |json: &str| serde_json::from_str::<StartEvery>(json).map_err(|error| error.to_string());
+        assert_eq!(read("\"50 us\""), Ok(StartEvery::Constant(Span::from_us(50))));
+        assert_eq!(read(r#"["1 us", "2 us"]"#), Ok(StartEvery::OneOf([1, 2].map(Span::from_us).to_vec())));
+        for wrong in ["\"50 mus\"", r#"["50 us", "50 mus"]"#] {
+            let alone = serde_json::from_str::<Span>("\"50 mus\"").expect_err("no unit").to_string();
+            let alone = alone.split(" at line").next().expect("a part");
+            assert!(read(wrong).is_err_and(|error| error.starts_with(alone)), "{:?}", read(wrong));
+        }
+        assert!(read("7").is_err_and(|error| error.contains("or an array of times")));
     }
 
     #[test]

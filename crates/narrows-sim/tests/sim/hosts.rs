@@ -187,6 +187,37 @@ fn applications_of_hosts_begin_one_after_the_other() {
     assert_ne!(left[..8], left[8..], "each moment has an order of its own");
 }
 
+/// When flows start, as they do.
+#[derive(Default)]
+struct Starts(Vec<(FlowId, Time)>);
+
+impl Observer for Starts {
+    fn started(&mut self, at: Time, flow: FlowId) {
+        self.0.push((flow, at));
+    }
+}
+
+#[test]
+fn a_flow_does_not_start_before_the_one_in_front_of_it_that_waits_for_the_turn_of_its_host() {
+    let every = Span::from_us(100);
+    let start_every = Some(StartEvery::Constant(every));
+    let hosts = Hosts::Real(RealHosts { start_every, ..RealHosts::default() });
+    let (network, _) = star(8, &reno(), hosts);
+    // At 10 us nobody else begins anything, but seven of eight hosts have not had their turn of 0 us.
+    let ten = crate::support::at(Span::from_us(10));
+    let second = FlowSpec { start: ten, ..flow(0, 8, 1000) };
+    let flows = (0..8).map(|host| flow(host, 8, 1000)).chain([second]).collect();
+    let traffic = crate::support::traffic(group(params(), reno()), flows);
+    let starts = |seed| {
+        let outcome = Run::new(&network, &traffic).seed(seed).observed(Starts::default);
+        let starts: BTreeMap<_, _> = outcome.observers[0].0.iter().copied().collect();
+        [FlowId(0), FlowId(8)].map(|flow| starts[&flow])
+    };
+    let all: Vec<_> = (0..20).map(starts).collect();
+    assert!(all.iter().all(|[first, second]| *second == (*first).max(ten)), "{all:?}");
+    assert!(all.iter().any(|[first, _]| *first > ten), "{all:?}");
+}
+
 #[test]
 fn hosts_that_take_no_time_are_ideal() {
     let none = Hosts::Real(RealHosts { processing: Processing::None, clock_ppm: 0, ..RealHosts::default() });
