@@ -6,7 +6,6 @@
 use std::collections::HashMap;
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::ops::{ControlFlow, Range};
-use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
@@ -18,13 +17,14 @@ use narrows_sim::{Delivered, Delivery, FlowId, GroupId, HostId, Injected, Record
 use rustix::buffer::spare_capacity;
 use rustix::event::{Timespec, epoll};
 
-use crate::attached::Frame;
 use crate::clock::Clock;
 use crate::frames::{self, Connection, ETHERNET, Ports, WIRE};
 use crate::held::{Held, Piece};
 use crate::host::RealHost;
+use crate::host_times::Responses;
 use crate::segments::{Cut, Joined, Offload};
 use crate::sys;
+use crate::watchers::Watchers;
 use crate::ways::{Way, Ways};
 
 /// A card is handed no more than this much time of its link in advance, on the clock: as long as it mostly takes to wake. A link that
@@ -89,8 +89,7 @@ pub(crate) struct Fabric<'a> {
     sizes: Sizes,
     lateness: Histogram<u64>,
     refused: u64,
-    /// Takes a copy of each frame.
-    pub(crate) capture: Option<Sender<Frame>>,
+    pub(crate) watchers: Watchers,
     epoll: rustix::fd::OwnedFd,
 }
 
@@ -101,6 +100,8 @@ pub(crate) struct Noticed {
     pub(crate) refused: u64,
     /// Time of a processor for each packet delivered.
     pub(crate) cost: Span,
+    /// Of hosts, if they were measured.
+    pub(crate) responses: Option<Responses>,
 }
 
 impl<'a> Fabric<'a> {
@@ -136,7 +137,7 @@ impl<'a> Fabric<'a> {
             sizes,
             lateness: Histogram::new(3).expect("three digits are possible"),
             refused: 0,
-            capture: None,
+            watchers: Watchers::default(),
             epoll,
         })
     }
@@ -191,7 +192,7 @@ impl<'a> Fabric<'a> {
                     let host = self.ports[place].host;
                     let notice = frames::notice(&cnm, feedback, *connection);
                     let _ = write(host, self.segments > 1, Offload::default(), &[&notice]);
-                    keep(self.capture.as_ref(), host, at, true, &[&notice]);
+                    self.watchers.on_frame(host, at, true, &[&notice]);
                 }
                 continue;
             }
@@ -240,7 +241,7 @@ impl<'a> Fabric<'a> {
                 }
                 let (offload, whole) = (frame.offload, &frame.bytes);
                 let _ = write(host, self.segments > 1, offload, &[whole]);
-                keep(self.capture.as_ref(), host, at, true, &[whole]);
+                self.watchers.on_frame(host, at, true, &[whole]);
             } else {
                 let mut joined = Joined::new(frame.offload, &frame.bytes, &frame.cut, segments);
                 if is_marked {
@@ -249,7 +250,7 @@ impl<'a> Fabric<'a> {
                 let (offload, payload) = (joined.offload, joined.payload);
                 let parts = [&*joined.headers(), payload];
                 let _ = write(host, true, offload, &parts);
-                keep(self.capture.as_ref(), host, at, true, &parts);
+                self.watchers.on_frame(host, at, true, &parts);
             }
             let late = self.clock.takes(at, self.clock.now()).as_nanos() as u64;
             // It grows with what it has to hold. All are as late as the first.
@@ -305,7 +306,7 @@ impl<'a> Fabric<'a> {
             self.refused += u64::from(frame.get(12..ETHERNET) == Some(&[8, 0]));
             return Span::ZERO;
         };
-        keep(self.capture.as_ref(), host, self.session.now(), false, &[frame]);
+        self.watchers.on_frame(host, self.session.now(), false, &[frame]);
         let frame = self.held.add(offload, cut, frame);
         let Way { flow, back } = self.way(host.id, HostId(seen.to), seen.ports);
         let mut takes = Span::ZERO;
@@ -344,7 +345,7 @@ impl<'a> Fabric<'a> {
             bound,
         };
         let cost = sys::own_time().as_nanos() as u64 / self.lateness.len().max(1);
-        Noticed { lateness, refused: self.refused, cost: ns(cost) }
+        Noticed { lateness, refused: self.refused, cost: ns(cost), responses: self.watchers.responses }
     }
 }
 
@@ -359,14 +360,6 @@ fn write(host: &RealHost, has_offloads: bool, offload: Offload, parts: &[&[u8]])
     let slice = |at: usize| IoSlice::new(parts.get(at).copied().unwrap_or_default());
     // A device that is full drops, as a card of a host does that is too slow.
     (&host.tap).write_vectored(&[IoSlice::new(header), slice(0), slice(1)])
-}
-
-/// A frame was sent or received.
-fn keep(capture: Option<&Sender<Frame>>, host: &RealHost, at: Time, received: bool, parts: &[&[u8]]) {
-    if let Some(capture) = capture {
-        let _ =
-            capture.send(Frame { at, host: host.id, address: host.address, received, bytes: parts.concat() });
-    }
 }
 
 /// The fabric cannot go on.

@@ -61,12 +61,28 @@ pub(crate) fn read(frame: &[u8]) -> Option<Seen> {
     Some(Seen { to, ports, ecn })
 }
 
-/// A segment of TCP says PSH.
-pub(crate) fn is_pushed(frame: &[u8]) -> bool {
-    let Some((ethernet, packet)) = frame.split_at_checked(ETHERNET) else { return false };
-    let header = 4 * packet.first().map_or(0, |first| usize::from(first & 15));
-    let is_tcp = ethernet[12..] == IPV4 && packet.get(9) == Some(&6);
-    is_tcp && packet.get(header + 13).is_some_and(|flags| flags & 0x08 > 0)
+/// A segment of TCP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Segment {
+    pub(crate) connection: Connection,
+    /// Bytes.
+    pub(crate) payload: usize,
+    /// It says PSH.
+    pub(crate) is_pushed: bool,
+}
+
+/// The segment in a frame that comes in parts, of which the first has all headers; none if it is no TCP from host to host.
+pub(crate) fn segment(parts: &[&[u8]]) -> Option<Segment> {
+    let (headers, beyond) = parts.split_first()?;
+    let Seen { to, ports, .. } = read(headers)?;
+    let packet = &headers[ETHERNET..];
+    let header = 4 * usize::from(packet[0] & 15);
+    let tcp = packet.get(header..).filter(|tcp| packet[9] == 6 && tcp.len() >= 20)?;
+    let from = host_of(packet[12..16].try_into().expect("four bytes"))?;
+    let bytes = packet.len() + beyond.iter().map(|part| part.len()).sum::<usize>();
+    let payload = bytes.saturating_sub(header + 4 * usize::from(tcp[12] >> 4));
+    let is_pushed = tcp[13] & 0x08 > 0;
+    Some(Segment { connection: Connection { from, to, ports }, payload, is_pushed })
 }
 
 /// Marks a frame that [`read`] has understood (RFC 3168 §5), and mends its checksum (RFC 1624 §3).
@@ -90,11 +106,18 @@ pub(crate) fn sum(bytes: &[u8]) -> u16 {
 }
 
 /// A connection, from its sender.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Connection {
     pub(crate) from: u32,
     pub(crate) to: u32,
     pub(crate) ports: Ports,
+}
+
+impl Connection {
+    /// That of answers.
+    pub(crate) fn back(self) -> Self {
+        Self { from: self.to, to: self.from, ports: self.ports.back() }
+    }
 }
 
 /// A congestion notification message about a connection, to its sender (IEEE 802.1Qau §33.4). It quotes the beginning of a packet as it
@@ -170,6 +193,26 @@ mod tests {
         for length in 0..ETHERNET + 20 {
             assert_eq!(read(&segment()[..length]), None);
         }
+    }
+
+    #[test]
+    fn a_segment_tells_its_connection_its_payload_and_whether_it_says_psh() {
+        let mut frame = segment();
+        frame[ETHERNET + 32] = 0x50;
+        frame.extend([7; 100]);
+        let connection = Connection { from: 0, to: 1, ports: Ports { from: 0x1234, to: 5000 } };
+        let seen = Segment { connection, payload: 100, is_pushed: false };
+        assert_eq!(super::segment(&[&frame]), Some(seen));
+        assert_eq!(super::segment(&[&frame, &[0; 9]]), Some(Segment { payload: 109, ..seen }));
+        frame[ETHERNET + 33] = 0x18;
+        assert_eq!(super::segment(&[&frame]), Some(Segment { is_pushed: true, ..seen }));
+        assert_eq!(connection.back().back(), connection);
+        for length in 0..ETHERNET + 40 {
+            assert_eq!(super::segment(&[&frame[..length]]), None);
+        }
+        frame[ETHERNET + 9] = 17;
+        assert_eq!(super::segment(&[&frame]), None, "UDP");
+        assert_eq!(super::segment(&[]), None);
     }
 
     #[test]

@@ -1,24 +1,24 @@
 //! Time that real hosts take to respond: their stacks, and the way to the fabric and back; and the time that lies between starts of flows
 //! which are to start at once: one thread and one processor start them, one after the other. In virtual time both are none.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use narrows::diagnostic::Checked;
 use narrows::plan::Plan;
-use narrows_proto::units::{Span, Time};
+use narrows_proto::units::{Bytes, Span, Time};
 use narrows_sim::HostId;
 
 use crate::attached::Frame;
 use crate::estimate::trial_of;
-use crate::frames;
+use crate::frames::{self, Connection, ETHERNET};
 
-/// Times that the hosts of this machine take, in seconds of the scenario.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Times that the hosts of a run take, in seconds of the scenario.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostTimes {
-    /// Of one response, the fabric's lateness included: the mean, without the slowest in a hundred.
+    /// Of one response, the fabric's lateness included: the mean of the middle half. Zero if there was none.
     pub response: Span,
-    /// Twice the distance between the quartiles of responses: of times that are equally likely, from the shortest to the longest.
+    /// Twice the range of the middle half: of times that are equally likely, from the shortest to the longest.
     pub spread: Span,
     /// So much longer takes the acknowledgment of one segment that says PSH: until the application has read.
     pub reading: Span,
@@ -27,99 +27,78 @@ pub struct HostTimes {
     pub start_every: Vec<Span>,
 }
 
-/// A flow that never waits for its host's link, as dense as those of a run: hosts that have slept take longer. Of each host handshakes took
-/// 55 us on one machine, and packets of such a flow 37 us.
-///
-/// The mean counts, as it does for the round trip of a window, without the slowest in a hundred, so that one pause of the fabric does not.
-/// Half of the responses of a sender lay within 24 us, almost independent of each other.
-/// Not all acknowledgments take as long: of one segment that says PSH 94 us on one machine, others 37 us. By the source the first waits
-/// until the application has read (`__tcp_cleanup_rbuf`).
-const TRIAL: &str = r#"
-version = 2
-name = "trial"
-hosts = "ideal"
-stop = { after = "450 ms" }
-
-[topology.dumbbell]
-hosts = 1
-host_rate = "1 Gb/s"
-bottleneck_rate = "100 Mb/s"
-host_delay = "20 us"
-bottleneck_delay = "1 ms"
-
-[switches.default]
-buffer = { size = "50 kB", sharing = "complete" }
-
-[[traffic]]
-name = "trial"
-pattern = { long_lived = { flows = 1, from = ["left/host0"], to = ["right/host0"] } }
-cc = { reno = {} }
-"#;
-
-/// Responses count from here on: before, acknowledgments are quick.
-const SETTLED: Span = Span::from_ms(100);
-
 /// Of fewer the mean says little: a kernel before 6.6 ends no burst with PSH.
 const ENOUGH: usize = 20;
 
-/// The plan of a flow to which hosts respond.
-pub(crate) fn responses() -> Checked<Arc<Plan>> {
-    trial_of(TRIAL)
-}
-
-/// Times from what a host gets to what it sends next.
-#[derive(Default)]
+/// Times from segments that a host got to their acknowledgment. They are those of the run itself: a flow of half a second before it had
+/// 35 or 60 us, as it happened, with runs that all had 33 to 38, and 60 us with runs of an incast that had 15 to 27.
+///
+/// Two segments are acknowledged at once, one that says PSH when the application has read (`__tcp_cleanup_rbuf`), another one when its time
+/// is up. If the receive buffer leaves no larger window than the one announced, two wait for the application, too (`__tcp_ack_snd_check`).
+///
+/// The middle half counts: what a pause of the machine makes of responses is no time that hosts take.
 pub(crate) struct Responses {
-    got: BTreeMap<HostId, Got>,
+    mtu: Bytes,
+    got: HashMap<Connection, Got>,
     took: Vec<Span>,
     /// Of those to one segment that says PSH.
     took_to_read: Vec<Span>,
 }
 
-/// Frames that a host got since it last sent one.
+/// Segments of a connection that have not been acknowledged.
 #[derive(Clone, Copy)]
 struct Got {
     /// The last one.
     at: Time,
-    count: u64,
+    is_one: bool,
     is_pushed: bool,
 }
 
 impl Responses {
-    /// A frame of any host.
-    pub(crate) fn on_frame(&mut self, frame: &Frame) {
-        if frame.received {
-            let count = self.got.get(&frame.host).map_or(0, |got| got.count) + 1;
-            let is_pushed = frames::is_pushed(&frame.bytes);
-            self.got.insert(frame.host, Got { at: frame.at, count, is_pushed });
+    /// Of hosts with this MTU: what is longer are several segments.
+    pub(crate) fn new(mtu: Bytes) -> Self {
+        Self { mtu, got: HashMap::new(), took: Vec::new(), took_to_read: Vec::new() }
+    }
+
+    /// A frame that a host received or sent.
+    pub(crate) fn on_frame(&mut self, at: Time, received: bool, parts: &[&[u8]]) {
+        let Some(segment) = frames::segment(parts) else { return };
+        let connection = segment.connection;
+        if received && segment.payload > 0 {
+            let length: usize = parts.iter().map(|part| part.len()).sum();
+            let is_longer = length as u64 > self.mtu.get() + ETHERNET as u64;
+            let is_one = !is_longer && !self.got.contains_key(&connection);
+            self.got.insert(connection, Got { at, is_one, is_pushed: segment.is_pushed });
+        }
+        if received {
             return;
         }
-        let Some(got) = self.got.remove(&frame.host) else { return };
-        let took = frame.at.saturating_since(got.at);
+        let Some(got) = self.got.remove(&connection.back()) else { return };
+        let took = at.saturating_since(got.at);
         match got {
-            _ if frame.at < Time::ZERO + SETTLED => {}
-            Got { count: 1, is_pushed: true, .. } => self.took_to_read.push(took),
-            _ => self.took.push(took),
+            // It left when there were data to send.
+            _ if segment.payload > 0 => {}
+            Got { is_one: false, .. } => self.took.push(took),
+            Got { is_pushed: true, .. } => self.took_to_read.push(took),
+            Got { .. } => {}
         }
     }
 
     /// All but the time between starts.
     pub(crate) fn times(self) -> HostTimes {
-        let (mut took, mut to_read) = (self.took, self.took_to_read);
-        took.sort_unstable();
-        to_read.sort_unstable();
-        let quartile = |number: usize| took.get(took.len() * number / 4).copied().unwrap_or_default();
-        let spread = quartile(3).saturating_sub(quartile(1)) * 2;
-        let response = mean(&took);
-        let reading = if to_read.len() < ENOUGH { Span::ZERO } else { mean(&to_read) };
+        let (response, spread) = middle_half(self.took);
+        let reading =
+            if self.took_to_read.len() < ENOUGH { Span::ZERO } else { middle_half(self.took_to_read).0 };
         HostTimes { response, spread, reading: reading.saturating_sub(response), start_every: Vec::new() }
     }
 }
 
-/// The mean of sorted times, without the slowest in a hundred.
-fn mean(times: &[Span]) -> Span {
-    let times = &times[..(times.len() * 99).div_ceil(100)];
-    times.iter().copied().sum::<Span>() / (times.len() as u64).max(1)
+/// The mean of the middle half of times, and twice its range.
+fn middle_half(mut times: Vec<Span>) -> (Span, Span) {
+    times.sort_unstable();
+    let middle = &times[times.len() / 4..times.len() - times.len() / 4];
+    let (Some(least), Some(most)) = (middle.first(), middle.last()) else { return (Span::ZERO, Span::ZERO) };
+    (middle.iter().copied().sum::<Span>() / middle.len() as u64, most.saturating_sub(*least) * 2)
 }
 
 /// More hosts than this are not made to measure their starts.
@@ -213,61 +192,69 @@ mod tests {
         assert_eq!(first, [(1, Time::ZERO), (2, Time::ZERO), (3, Time::ZERO)]);
     }
 
-    #[test]
-    fn a_response_is_what_a_host_sends_first_after_what_it_got_last() {
-        let mut responses = Responses::default();
-        for (host, at, received) in [
-            (1, 5, false),
-            (1, 10, true),
-            (2, 11, true),
-            (1, 20, true),
-            (1, 50, false),
-            (1, 60, false),
-            (2, 51, false),
-        ] {
-            responses.on_frame(&frame(host, SETTLED + Span::from_us(at), 66, received));
+    /// A segment at `at` us of the data of host 1 to host 0, received there, or an acknowledgment of it, sent there.
+    fn segment(at: u64, payload: usize, is_pushed: bool) -> Frame {
+        let is_data = payload > 0;
+        let mut frame = frame(0, Span::from_us(at), 54 + payload, is_data);
+        let (from, to) = if is_data { (1, 0) } else { (0, 1) };
+        (frame.bytes[12], frame.bytes[14], frame.bytes[23]) = (8, 0x45, 6);
+        frame.bytes[26..30].copy_from_slice(&narrows::addresses::address_of(from).octets());
+        frame.bytes[30..34].copy_from_slice(&narrows::addresses::address_of(to).octets());
+        frame.bytes[46] = 0x50;
+        frame.bytes[47] = if is_pushed { 0x18 } else { 0x10 };
+        frame
+    }
+
+    fn times(frames: impl IntoIterator<Item = Frame>) -> HostTimes {
+        let mut responses = Responses::new(Bytes::new(1500));
+        for Frame { at, received, bytes, .. } in frames {
+            responses.on_frame(at, received, &[&bytes]);
         }
-        assert_eq!(responses.took, [Span::from_us(30), Span::from_us(40)]);
-        assert_eq!(responses.times().response, Span::from_us(35));
-        assert_eq!(Responses::default().times().response, Span::ZERO);
-        let mut responses = Responses { took: vec![Span::from_us(40); 99], ..Responses::default() };
-        responses.took.insert(7, Span::from_ms(5));
-        assert_eq!(responses.times().response, Span::from_us(40), "the slowest in a hundred");
+        responses.times()
     }
 
     #[test]
-    fn nothing_counts_before_acknowledgments_are_those_of_a_long_flow() {
-        let mut responses = Responses::default();
-        responses.on_frame(&frame(1, Span::from_us(10), 66, true));
-        responses.on_frame(&frame(1, Span::from_us(50), 66, false));
-        assert_eq!(responses.took, []);
+    fn a_response_is_the_acknowledgment_of_two_segments_or_more() {
+        let one = |at| segment(at, 1448, false);
+        let ack = |at| segment(at, 0, false);
+        let frames = [one(0), one(100), ack(130), ack(150), one(200), one(210), one(220), ack(270)];
+        assert_eq!(times(frames).response, Span::from_us(40));
+        assert_eq!(
+            times([segment(0, 2896, true), ack(30)]).response,
+            Span::from_us(30),
+            "longer than the MTU"
+        );
+        assert_eq!(times([one(0), ack(40_000)]).response, Span::ZERO, "one waits for another one");
+        let mut back = Frame { received: false, ..segment(50, 100, false) };
+        back.bytes[26..34].rotate_left(4);
+        assert_eq!(times([one(0), one(10), back, ack(60)]).response, Span::ZERO, "sent with data");
     }
 
     #[test]
-    fn the_spread_has_the_middle_half_of_all_times_in_its_own() {
-        let took = (30..=70).map(Span::from_us).collect();
-        let spread = Responses { took, ..Responses::default() }.times().spread;
-        assert_eq!(spread, Span::from_us(40));
+    fn the_middle_half_of_responses_counts() {
+        let twice = |at, took| [segment(at, 9, false), segment(at, 9, false), segment(at + took, 0, false)];
+        let even = times((30..=70).flat_map(|took| twice(10_000 * took, took)));
+        assert_eq!((even.response, even.spread), (Span::from_us(50), Span::from_us(40)));
+        let took = [1, 40, 40, 40, 40, 40, 40, 5000];
+        let skewed = times((0_u64..).zip(took).flat_map(|(number, took)| twice(10_000 * number, took)));
+        assert_eq!((skewed.response, skewed.spread), (Span::from_us(40), Span::ZERO));
+        assert_eq!(times(twice(0, 7)).response, Span::from_us(7));
     }
 
     #[test]
     fn reading_is_what_the_answer_to_one_pushed_segment_takes_longer() {
-        let mut responses = Responses::default();
-        let mut send = |at, received, pushed: bool| {
-            let mut frame = frame(1, SETTLED + Span::from_us(at), 66, received);
-            (frame.bytes[12], frame.bytes[14], frame.bytes[23]) = (8, 0x45, 6);
-            frame.bytes[47] = if pushed { 0x18 } else { 0x10 };
-            responses.on_frame(&frame);
-        };
-        for at in (0..).step_by(1000).take(ENOUGH) {
-            send(at, true, true);
-            send(at + 90, false, false);
-            // Two segments: an acknowledgment that does not wait for the application.
-            send(at + 300, true, false);
-            send(at + 400, true, true);
-            send(at + 430, false, false);
-        }
-        let HostTimes { response, reading, .. } = responses.times();
+        let frames = (0..ENOUGH as u64).flat_map(|number| {
+            let at = 1000 * number;
+            [
+                segment(at, 9, true),
+                segment(at + 90, 0, false),
+                // Two segments: an acknowledgment that does not wait for the application.
+                segment(at + 300, 9, false),
+                segment(at + 400, 9, true),
+                segment(at + 430, 0, false),
+            ]
+        });
+        let HostTimes { response, reading, .. } = times(frames);
         assert_eq!((response, reading), (Span::from_us(30), Span::from_us(60)));
     }
 }

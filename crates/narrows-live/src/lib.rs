@@ -28,6 +28,7 @@ mod segments;
 mod sockets;
 mod sys;
 mod threads;
+mod watchers;
 mod ways;
 
 use std::collections::BTreeSet;
@@ -36,7 +37,7 @@ use std::sync::Arc;
 
 use narrows::diagnostic::Checked;
 use narrows::plan::Plan;
-use narrows::results::{Measured, RealHosts, Results};
+use narrows::results::{Measured, RealHosts, RealProgram, Results};
 use narrows::run::Steps;
 use narrows_proto::units::{Span, Time};
 use narrows_sim::SmallQueues;
@@ -44,6 +45,7 @@ use narrows_sim::SmallQueues;
 use self::assignment::Assignment;
 pub use self::attached::{Attached, Frame, OnFrame};
 pub use self::estimate::Estimate;
+use self::fabric::Noticed;
 use self::host::RealHost;
 pub use self::host_times::HostTimes;
 use self::host_times::{Responses, Starts};
@@ -101,22 +103,12 @@ impl Live {
         self.plan.arrivals(&|group| self.assignment.controls[group].is_some()) / self.options.scale
     }
 
-    /// Measures what real hosts of this machine take to respond and to read, and from one start to the next, on as many hosts as send in
-    /// this plan.
-    ///
-    /// # Errors
-    /// If the machine refuses something.
-    pub fn host_times(&self) -> Checked<HostTimes> {
-        let mut responses = Responses::default();
-        self.watch(&host_times::responses()?, |frame| responses.on_frame(&frame))?;
-        Ok(HostTimes { start_every: self.start_every()?, ..responses.times() })
-    }
-
     /// The queue of its hosts, as simulated ones have it.
     pub fn small_queues(&self) -> SmallQueues {
         self.assignment.hosts.first().map(|(_, settings)| settings.queue()).unwrap_or_default()
     }
 
+    /// Times from one start to the next, on as many hosts as send in this plan.
     fn start_every(&self) -> Checked<Vec<Span>> {
         let senders: BTreeSet<_> = self.plan.traffic.flows.iter().map(|flow| flow.from).collect();
         let senders = senders.len().min(host_times::MOST_SENDERS);
@@ -166,6 +158,19 @@ impl Live {
         &self.options.programs
     }
 
+    /// Measures what lies between starts, runs, and measures on the way what its hosts take to respond and to read.
+    ///
+    /// # Errors
+    /// If the machine refuses something.
+    pub fn run_measured(
+        self,
+        progress: &mut (dyn FnMut(Time) -> ControlFlow<()> + Send),
+    ) -> Checked<(Results, HostTimes)> {
+        let start_every = self.start_every()?;
+        let (results, times) = self.run_and(true, Attached::default(), progress)?;
+        Ok((results, HostTimes { start_every, ..times }))
+    }
+
     /// Runs. `progress` is called with the time of the scenario every now and then, and may end the run early.
     ///
     /// # Errors
@@ -175,6 +180,16 @@ impl Live {
         attached: Attached<'_>,
         progress: &mut (dyn FnMut(Time) -> ControlFlow<()> + Send),
     ) -> Checked<Results> {
+        Ok(self.run_and(false, attached, progress)?.0)
+    }
+
+    /// Runs, and `measures` on the way what its hosts take.
+    fn run_and(
+        self,
+        measures: bool,
+        attached: Attached<'_>,
+        progress: &mut (dyn FnMut(Time) -> ControlFlow<()> + Send),
+    ) -> Checked<(Results, HostTimes)> {
         let Self { plan, options, assignment, steered } = self;
         // First, so that they go when no host has a connection any more.
         let kept = assignment.own.load()?;
@@ -193,26 +208,45 @@ impl Live {
             let host = hosts.iter().find(|host| host.id == *id).expect("it was made");
             Waiting { program, host, names: &names, output }
         });
-        let run =
-            Threads { plan: &plan, hosts: &hosts, ways: &ways, assignment: &assignment, options: &options };
-        let Ran { measured, noticed, ended, complete } =
+        let run = Threads {
+            plan: &plan,
+            hosts: &hosts,
+            ways: &ways,
+            assignment: &assignment,
+            options: &options,
+            measures,
+        };
+        let Ran { measured, mut noticed, ended, complete } =
             run.run(steps.session(), programs.collect(), attached.frames, progress)?;
         let (flows, sampled, windows) = measured;
-        let mut differences = assignment.differences.clone();
-        if noticed.refused > 0 {
-            differences
-                .push(format!("{} frames were for no real host, or larger than any packet", noticed.refused));
-        }
-        let hosts = RealHosts {
-            kernel: machine::kernel(),
-            controls: assignment.named(&plan),
-            scale: options.scale,
-            lateness: noticed.lateness,
-            cost: noticed.cost,
-            differences,
-            programs: ended,
-        };
-        steps.finish_measured(Measured { flows, sampled, windows, hosts, complete })
+        let times = noticed.responses.take().map(Responses::times).unwrap_or_default();
+        let hosts = real_hosts(&plan, &options, &assignment, &noticed, ended);
+        let results = steps.finish_measured(Measured { flows, sampled, windows, hosts, complete })?;
+        Ok((results, times))
+    }
+}
+
+/// Hosts of a run, for its results.
+fn real_hosts(
+    plan: &Plan,
+    options: &Options,
+    assignment: &Assignment,
+    noticed: &Noticed,
+    programs: Vec<RealProgram>,
+) -> RealHosts {
+    let mut differences = assignment.differences.clone();
+    if noticed.refused > 0 {
+        differences
+            .push(format!("{} frames were for no real host, or larger than any packet", noticed.refused));
+    }
+    RealHosts {
+        kernel: machine::kernel(),
+        controls: assignment.named(plan),
+        scale: options.scale,
+        lateness: noticed.lateness,
+        cost: noticed.cost,
+        differences,
+        programs,
     }
 }
 

@@ -9,7 +9,7 @@ use std::thread::{self, ScopedJoinHandle};
 use narrows::diagnostic::{Code, Diagnostic};
 use narrows::plan::Plan;
 use narrows::results::RealProgram;
-use narrows_proto::units::Time;
+use narrows_proto::units::{Bytes, Time};
 use narrows_sim::observe::WindowRow;
 use narrows_sim::{FlowRecord, RecordedSession, Sampled};
 
@@ -18,11 +18,13 @@ use crate::attached::{Frame, OnFrame};
 use crate::clock::Clock;
 use crate::fabric::{self, Fabric, Noticed};
 use crate::host::RealHost;
+use crate::host_times::Responses;
 use crate::options::Options;
 use crate::processors;
 use crate::program::{self, Programs, Waiting};
 use crate::sockets::Sockets;
 use crate::sys;
+use crate::watchers::Watchers;
 use crate::ways::Ways;
 
 /// All that the threads share.
@@ -32,6 +34,8 @@ pub(crate) struct Threads<'a> {
     pub(crate) ways: &'a Ways,
     pub(crate) assignment: &'a Assignment,
     pub(crate) options: &'a Options,
+    /// Times of hosts are measured.
+    pub(crate) measures: bool,
 }
 
 /// Flows, what was sampled of them, and windows.
@@ -104,7 +108,7 @@ impl Threads<'_> {
     fn traffic(&self, ends: &Ends, ready: Sender<Clock>, begin: Vec<Sender<()>>) -> io::Result<Measured> {
         let _over = OnDrop(&ends.over);
         let (ready, begin) = (ready, begin);
-        let Self { plan, hosts, ways, assignment, options } = *self;
+        let Self { plan, hosts, ways, assignment, options, .. } = *self;
         let mut sockets = Sockets::open(plan, hosts, ways, &assignment.controls, options.scale)?;
         let _ = ready.send(sockets.start());
         begin.iter().for_each(|begin| begin.send(()).unwrap_or_default());
@@ -135,7 +139,9 @@ impl Threads<'_> {
             clock,
             (self.assignment.sizes, self.options.segments),
         )?;
-        fabric.capture = capture;
+        let mtu = self.assignment.hosts.first().map_or(Bytes::MAX, |(_, settings)| settings.mtu);
+        let responses = self.measures.then(|| Responses::new(mtu));
+        fabric.watchers = Watchers { capture, responses };
         fabric.run(goes_on)?;
         Ok(Some(fabric.finish(self.options.bound)))
     }

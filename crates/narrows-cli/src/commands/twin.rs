@@ -80,17 +80,20 @@ pub(crate) fn twin(arguments: &args::Twin) -> Checked<Status> {
     for (plan, live) in plans.iter().zip(lives) {
         let mut native = native.clone();
         native.set(&format!("seed={}", plan.scenario.seed))?;
-        if let Some(said) = measured {
-            let times = live.host_times()?;
-            take(&mut native, plan, said, &times, live.small_queues())?;
+        let results = if let Some(said) = measured {
+            let queues = live.small_queues();
+            let (results, times) = live.run_measured(&mut |_| goes_on())?;
+            take(&mut native, plan, said, &times, queues)?;
             host_times.push(times);
-        }
+            results
+        } else {
+            live.run(Attached::default(), &mut |_| goes_on())?
+        };
+        is_void |= results.real.as_ref().is_some_and(|real| real.lateness.is_void());
+        real.add(&results)?;
         let native = Arc::new(Plan::new(native)?);
         let results = narrows::run::run(&native, narrows::run::Options::default(), |_| goes_on())?;
         simulated.add(&results)?;
-        let results = live.run(Attached::default(), &mut |_| goes_on())?;
-        is_void |= results.real.as_ref().is_some_and(|real| real.lateness.is_void());
-        real.add(&results)?;
     }
     let rows = judge(&simulated.quantities, &real.quantities);
     let times: Vec<_> = host_times.iter().map(in_json).collect();
