@@ -1,5 +1,4 @@
 use super::super::{Ack, OutOfRange, Ranges};
-use super::Params;
 use crate::units::{Span, Time};
 
 /// Settings of growth as Linux computes it.
@@ -75,6 +74,16 @@ struct Epoch {
     acked: u64,
 }
 
+/// Settings of CUBIC on which its growth depends.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rule {
+    pub(super) c: f64,
+    pub(super) beta: f64,
+    /// Before the first congestion, in a round trip; none with 0.
+    pub(super) least_growth: f64,
+    pub(super) full_reno_growth: bool,
+}
+
 /// A window that grows, in segments, and what congestion left of what is known of the path.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Known {
@@ -85,9 +94,9 @@ pub(super) struct Known {
 }
 
 impl LinuxGrowth {
-    pub(super) fn new(settings: &LinuxGrowthParams, params: &Params) -> Self {
+    pub(super) fn new(settings: &LinuxGrowthParams, rule: Rule) -> Self {
         let per_second = Span::from_secs(1).as_ps() / settings.tick.as_ps().max(1);
-        let Params { c, beta, least_growth, full_reno_growth, .. } = *params;
+        let Rule { c, beta, least_growth, full_reno_growth } = rule;
         Self {
             tick: settings.tick,
             hold: per_second / 32,
@@ -203,10 +212,9 @@ impl Epoch {
 mod tests {
     use super::*;
 
-    fn growth() -> LinuxGrowth {
-        let params =
-            Params { c: 410.0 / 1024.0, beta: 717.0 / 1024.0, full_reno_growth: false, ..Params::default() };
-        LinuxGrowth::new(&LinuxGrowthParams::default(), &params)
+    fn growth(least_growth: f64) -> LinuxGrowth {
+        let rule = Rule { c: 410.0 / 1024.0, beta: 717.0 / 1024.0, least_growth, full_reno_growth: false };
+        LinuxGrowth::new(&LinuxGrowthParams::default(), rule)
     }
 
     /// Windows at the end of each round trip of `rtt` ms; acknowledgments are for two segments each and spread over it.
@@ -226,13 +234,13 @@ mod tests {
     #[test]
     fn w_est_grows_by_one_for_fifteen_eighths_of_a_window() {
         // 8·1741/(3·307) = 15.12.
-        assert_eq!(growth().scale, 15);
+        assert_eq!(growth(0.0).scale, 15);
     }
 
     #[test]
     fn the_window_follows_w_est_in_steps_as_long_as_ticks_have_it() {
         let known = Known { cwnd: 70, w_max: Some(100), prior: f64::INFINITY };
-        let windows = rounds(&mut growth(), known, 10, 60);
+        let windows = rounds(&mut growth(0.0), known, 10, 60);
         // W_est grows by 8/15 a round trip; the window stays while W_est is computed every eighth tick (32 ms) only.
         let longest = windows.chunk_by(|a, b| a == b).map(<[u64]>::len).max();
         assert!(longest >= Some(3), "{windows:?}");
@@ -246,7 +254,7 @@ mod tests {
     fn the_window_is_a_segment_below_its_plateau_until_the_cubic_is_a_segment_beyond() {
         let known = Known { cwnd: 700, w_max: Some(1000), prior: f64::INFINITY };
         // K = ∛(300/0.4004) = 9.08 s; at 100 ms the cubic is far faster than W_est (32 in 6 s).
-        let windows = rounds(&mut growth(), known, 100, 110);
+        let windows = rounds(&mut growth(0.0), known, 100, 110);
         assert!(windows.is_sorted(), "{windows:?}");
         // ⌊C·x³⌋ = 0 for |x| ≤ ∛(1/C) = 1.357 s: the plateau.
         let plateau: Vec<_> = (80..104).map(|round| windows[round]).collect();
@@ -261,10 +269,8 @@ mod tests {
 
     #[test]
     fn before_the_first_congestion_the_window_grows_by_a_twentieth_a_round_trip() {
-        let params = Params { least_growth: 0.05, ..Params::default() };
-        let mut growth = LinuxGrowth::new(&LinuxGrowthParams::default(), &params);
-        let known = Known { cwnd: 100, w_max: None, prior: 0.0 };
-        let windows = rounds(&mut growth, known, 10, 15);
+        let known = Known { cwnd: 100, w_max: None, prior: f64::INFINITY };
+        let windows = rounds(&mut growth(0.05), known, 10, 15);
         // 100·1.05^15 = 207.9, -3 % as growth is in whole segments of the window at the beginning of a round trip.
         assert!((201..=208).contains(&windows[14]), "{windows:?}");
     }
@@ -272,7 +278,7 @@ mod tests {
     #[test]
     fn idle_time_is_left_out_and_congestion_begins_a_new_epoch() {
         let at = |ms| Time::ZERO + Span::from_ms(ms);
-        let mut growth = growth();
+        let mut growth = growth(0.0);
         let known = Known { cwnd: 70, w_max: Some(100), prior: f64::INFINITY };
         growth.grow(at(100), known, 2);
         growth.leave_out(at(5000), Span::from_ms(4000));

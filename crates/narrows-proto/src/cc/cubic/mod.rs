@@ -24,7 +24,7 @@
 mod linux_growth;
 
 pub use self::linux_growth::LinuxGrowthParams;
-use self::linux_growth::{Known, LinuxGrowth};
+use self::linux_growth::{Known, LinuxGrowth, Rule};
 use super::inside::SSTHRESH;
 use super::parts::{HyStart, HyStartParams, LinuxHyStart, LinuxHyStartParams, MIN_THRESHOLD};
 use super::{
@@ -154,7 +154,9 @@ impl Algorithm for Cubic {
             None => Exit::Rfc9406(HyStart::new(params.hystart_params.clone())),
             Some(linux) => Exit::Linux(LinuxHyStart::new(linux.clone(), path)),
         });
-        let growth = params.linux_growth.as_ref().map(|linux| LinuxGrowth::new(linux, params));
+        let Self::Params { c, beta, least_growth, full_reno_growth, .. } = *params;
+        let rule = Rule { c, beta, least_growth, full_reno_growth };
+        let growth = params.linux_growth.as_ref().map(|linux| LinuxGrowth::new(linux, rule));
         let limit = |segments| u32::try_from(segments).unwrap_or(u32::MAX);
         Self {
             c: params.c,
