@@ -12,7 +12,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use narrows::plan::Plan;
 use narrows::report::Digest;
-use narrows::repro::{Request, Study, papers};
 use narrows::results::Output;
 use narrows::run::{Options, run};
 use narrows::templates::{self, TEMPLATES};
@@ -144,19 +143,6 @@ fn what_is_promised_for_recording_is_no_more_than_ports_busy_all_the_time_would_
     let (promised, used) = (with.0 - without.0, with.1.saturating_sub(without.1));
     // Most ports lead to senders that only get acknowledgments, and a list is counted at twice its length.
     assert!(used <= promised && promised.get() < 40 * used.get(), "{used} used, {promised} promised");
-}
-
-#[test]
-fn no_experiment_of_a_paper_asks_for_more_than_a_common_machine_has() {
-    let _alone = alone();
-    for paper in papers().map(Arc::new) {
-        for quick in [true, false] {
-            let study = Study::new(Arc::clone(&paper), &Request { quick, ..Request::default() }).unwrap();
-            let most = study.runs.iter().map(|run| run.plan.memory(1)).max().unwrap_or_default();
-            println!("{} {quick}: {most}", paper.name);
-            assert!(most < Bytes::new(6_000_000_000), "{}, quick: {quick}: {most}", paper.name);
-        }
-    }
 }
 
 /// Memory for a check of a template when the run is as long as this: the most in use, and all that was asked for.

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use narrows_proto::units::Bytes;
+
 use super::*;
 use crate::run::{Options, run_all};
 use crate::statistics::Estimate;
@@ -126,18 +128,27 @@ fn every_row_and_column_of_a_table_has_a_claim_or_is_measured() {
 }
 
 #[test]
-fn every_figure_can_be_planned_in_both_forms() {
-    // A seed changes what is drawn, and nothing that a plan may be refused for.
-    let one = Request { seeds: Some(1), ..Request::default() };
+fn every_paper_can_be_planned_in_both_forms_within_the_memory_of_a_common_machine() {
     for paper in all_papers().map(Arc::new) {
-        let planned = |request| {
-            Study::new(Arc::clone(&paper), &request).unwrap_or_else(|error| panic!("{}: {error}", paper.name))
-        };
-        planned(one);
-        planned(Request { quick: true, ..one });
+        for quick in [false, true] {
+            // A seed changes what is drawn, and nothing that a plan may be refused for.
+            let request = Request { quick, seeds: Some(1), ..Request::default() };
+            let study = Study::new(Arc::clone(&paper), &request)
+                .unwrap_or_else(|error| panic!("{}: {error}", paper.name));
+            let most = study.runs.iter().map(|run| run.plan.memory(1)).max().unwrap_or_default();
+            assert!(most < Bytes::new(6_000_000_000), "{}, quick: {quick}: {most}", paper.name);
+        }
+    }
+}
+
+#[test]
+fn every_figure_has_experiments_of_its_paper_and_varies_no_parameter() {
+    for paper in all_papers().map(Arc::new) {
         for figure in &paper.figures {
-            let study = planned(Request { figure: Some(&figure.name), ..one });
-            assert!(study.runs.iter().all(|run| run.alternative.is_none()));
+            let request = Request { figure: Some(&figure.name), ..Request::default() };
+            let study = Study::select(Arc::clone(&paper), &request)
+                .unwrap_or_else(|error| panic!("{}: {error}", paper.name));
+            assert!(!study.varies() && !study.experiments.is_empty(), "{}: {}", paper.name, figure.name);
         }
     }
 }
