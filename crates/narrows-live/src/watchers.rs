@@ -11,7 +11,7 @@ use crate::host_times::Responses;
 /// Who is told of each frame.
 #[derive(Default)]
 pub(crate) struct Watchers {
-    /// Gets a copy of it, on another thread. That keeps processors busy which hosts need.
+    /// Gets a copy of it, on another thread.
     pub(crate) capture: Option<Sender<Frame>>,
     /// Is told on the thread of the fabric.
     pub(crate) responses: Option<Responses>,
