@@ -31,7 +31,7 @@ pub struct HostTimes {
 const ENOUGH: usize = 20;
 
 /// Times from segments that a host got to their acknowledgment. They are those of the run itself: a flow of half a second before it had
-/// 35 or 60 us, as it happened, with runs that all had 33 to 38, and 60 us with runs of an incast that had 15 to 48.
+/// 35 or 60 us, as it happened, with runs that all had 33 to 38, and 32 to 62 us with runs of an incast that had 15 to 48.
 ///
 /// Two segments are acknowledged at once, one that says PSH when the application has read (`__tcp_cleanup_rbuf`), another one when its time
 /// is up. If the receive buffer leaves no larger window than the one announced, two wait for the application, too (`__tcp_ack_snd_check`).
