@@ -65,7 +65,9 @@ pub(crate) fn read(frame: &[u8]) -> Option<Seen> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Segment {
     pub(crate) connection: Connection,
-    /// Bytes.
+    /// Bytes of the network-layer packet.
+    pub(crate) packet: usize,
+    /// Bytes of them that are payload.
     pub(crate) payload: usize,
     /// It says PSH.
     pub(crate) is_pushed: bool,
@@ -75,14 +77,14 @@ pub(crate) struct Segment {
 pub(crate) fn segment(parts: &[&[u8]]) -> Option<Segment> {
     let (headers, beyond) = parts.split_first()?;
     let Seen { to, ports, .. } = read(headers)?;
-    let packet = &headers[ETHERNET..];
-    let header = 4 * usize::from(packet[0] & 15);
-    let tcp = packet.get(header..).filter(|tcp| packet[9] == 6 && tcp.len() >= 20)?;
-    let from = host_of(packet[12..16].try_into().expect("four bytes"))?;
-    let bytes = packet.len() + beyond.iter().map(|part| part.len()).sum::<usize>();
-    let payload = bytes.saturating_sub(header + 4 * usize::from(tcp[12] >> 4));
+    let headers = &headers[ETHERNET..];
+    let header = 4 * usize::from(headers[0] & 15);
+    let tcp = headers.get(header..).filter(|tcp| headers[9] == 6 && tcp.len() >= 20)?;
+    let from = host_of(headers[12..16].try_into().expect("four bytes"))?;
+    let packet = headers.len() + beyond.iter().map(|part| part.len()).sum::<usize>();
+    let payload = packet.saturating_sub(header + 4 * usize::from(tcp[12] >> 4));
     let is_pushed = tcp[13] & 0x08 > 0;
-    Some(Segment { connection: Connection { from, to, ports }, payload, is_pushed })
+    Some(Segment { connection: Connection { from, to, ports }, packet, payload, is_pushed })
 }
 
 /// Marks a frame that [`read`] has understood (RFC 3168 §5), and mends its checksum (RFC 1624 §3).
@@ -201,9 +203,9 @@ mod tests {
         frame[ETHERNET + 32] = 0x50;
         frame.extend([7; 100]);
         let connection = Connection { from: 0, to: 1, ports: Ports { from: 0x1234, to: 5000 } };
-        let seen = Segment { connection, payload: 100, is_pushed: false };
+        let seen = Segment { connection, packet: 140, payload: 100, is_pushed: false };
         assert_eq!(super::segment(&[&frame]), Some(seen));
-        assert_eq!(super::segment(&[&frame, &[0; 9]]), Some(Segment { payload: 109, ..seen }));
+        assert_eq!(super::segment(&[&frame, &[0; 9]]), Some(Segment { packet: 149, payload: 109, ..seen }));
         frame[ETHERNET + 33] = 0x18;
         assert_eq!(super::segment(&[&frame]), Some(Segment { is_pushed: true, ..seen }));
         assert_eq!(connection.back().back(), connection);

@@ -11,7 +11,7 @@ use narrows_sim::HostId;
 
 use crate::attached::Frame;
 use crate::estimate::trial_of;
-use crate::frames::{self, Connection, ETHERNET};
+use crate::frames::{self, Connection};
 
 /// Times that the hosts of a run take, in seconds of the scenario.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,7 +34,7 @@ const ENOUGH: usize = 20;
 /// 35 or 60 us, as it happened, with runs that all had 33 to 38, and 32 to 62 us with runs of an incast that had 15 to 48.
 ///
 /// Two segments are acknowledged at once, one that says PSH when the application has read (`__tcp_cleanup_rbuf`), another one when its time
-/// is up. If the receive buffer leaves no larger window than the one announced, two wait for the application, too (`__tcp_ack_snd_check`).
+/// is up. If the receive buffer leaves a smaller window than the one announced, two wait for the application, too (`__tcp_ack_snd_check`).
 ///
 /// The middle half counts: what a pause of the machine makes of responses is no time that hosts take.
 pub(crate) struct Responses {
@@ -64,13 +64,11 @@ impl Responses {
     pub(crate) fn on_frame(&mut self, at: Time, received: bool, parts: &[&[u8]]) {
         let Some(segment) = frames::segment(parts) else { return };
         let connection = segment.connection;
-        if received && segment.payload > 0 {
-            let length: usize = parts.iter().map(|part| part.len()).sum();
-            let is_longer = length as u64 > self.mtu.get() + ETHERNET as u64;
-            let is_one = !is_longer && !self.got.contains_key(&connection);
-            self.got.insert(connection, Got { at, is_one, is_pushed: segment.is_pushed });
-        }
         if received {
+            if segment.payload > 0 {
+                let is_one = segment.packet as u64 <= self.mtu.get() && !self.got.contains_key(&connection);
+                self.got.insert(connection, Got { at, is_one, is_pushed: segment.is_pushed });
+            }
             return;
         }
         let Some(got) = self.got.remove(&connection.back()) else { return };
@@ -80,7 +78,7 @@ impl Responses {
             _ if segment.payload > 0 => {}
             Got { is_one: false, .. } => self.took.push(took),
             Got { is_pushed: true, .. } => self.took_to_read.push(took),
-            Got { .. } => {}
+            _ => {}
         }
     }
 

@@ -48,7 +48,7 @@ pub use self::estimate::Estimate;
 use self::fabric::Noticed;
 use self::host::RealHost;
 pub use self::host_times::HostTimes;
-use self::host_times::{Responses, Starts};
+use self::host_times::Starts;
 pub use self::machine::{Part, available as available_controls, parts};
 pub use self::options::Options;
 pub use self::own::BUILD as BUILD_WITH_CONTROLS;
@@ -216,13 +216,12 @@ impl Live {
             options: &options,
             measures,
         };
-        let Ran { measured, mut noticed, ended, complete } =
+        let Ran { measured, noticed, ended, complete } =
             run.run(steps.session(), programs.collect(), attached.frames, progress)?;
         let (flows, sampled, windows) = measured;
-        let times = noticed.responses.take().map(Responses::times).unwrap_or_default();
         let hosts = real_hosts(&plan, &options, &assignment, &noticed, ended);
         let results = steps.finish_measured(Measured { flows, sampled, windows, hosts, complete })?;
-        Ok((results, times))
+        Ok((results, noticed.times))
     }
 }
 

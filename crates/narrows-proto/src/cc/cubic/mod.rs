@@ -154,16 +154,16 @@ impl Algorithm for Cubic {
             None => Exit::Rfc9406(HyStart::new(params.hystart_params.clone())),
             Some(linux) => Exit::Linux(LinuxHyStart::new(linux.clone(), path)),
         });
-        let Self::Params { c, beta, least_growth, full_reno_growth, .. } = *params;
+        let Params { c, beta, least_growth, full_reno_growth, .. } = *params;
         let rule = Rule { c, beta, least_growth, full_reno_growth };
         let growth = params.linux_growth.as_ref().map(|linux| LinuxGrowth::new(linux, rule));
         let limit = |segments| u32::try_from(segments).unwrap_or(u32::MAX);
         Self {
-            c: params.c,
-            beta: params.beta,
+            c,
+            beta,
             fast_convergence: params.fast_convergence,
-            full_reno_growth: params.full_reno_growth,
-            least_growth: params.least_growth as f32,
+            full_reno_growth,
+            least_growth: least_growth as f32,
             slow_start_limit: limit(params.slow_start_limit.max(path.merged)),
             limit_after_timeout: limit(path.merged),
             mss: path.mss,
@@ -171,7 +171,7 @@ impl Algorithm for Cubic {
                 cwnd: path.initial_window.as_f64() / path.mss.as_f64(),
                 ssthresh: f64::INFINITY,
                 w_max: None,
-                cwnd_prior: if params.full_reno_growth { 0.0 } else { f64::INFINITY },
+                cwnd_prior: if full_reno_growth { 0.0 } else { f64::INFINITY },
                 epoch: None,
             },
             extras: Extras { exit, growth }.boxed(),
