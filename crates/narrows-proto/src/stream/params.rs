@@ -83,6 +83,9 @@ pub struct Params {
     /// application has read it (`__tcp_cleanup_rbuf`). 0 s: at once. Without `push_bursts` none says so.
     #[serde(skip_serializing_if = "is_default")]
     pub push_ack_delay: Span,
+    /// A SYN is answered so much later than a segment: who listens makes a connection first (`tcp_conn_request` of Linux). 0 s: at once.
+    #[serde(skip_serializing_if = "is_default")]
+    pub syn_ack_delay: Span,
     /// The retransmission timeout exceeds the smoothed round-trip time by at least this. Linux has 200 ms, RFC 6298 §2.4
     /// requires 1 s in all, data centers use 1 to 10 ms.
     pub min_rto: Span,
@@ -180,6 +183,7 @@ impl Default for Params {
             mark_acks: None,
             ack_cwr: false,
             push_ack_delay: Span::ZERO,
+            syn_ack_delay: Span::ZERO,
             min_rto: Span::from_ms(200),
             initial_rto: Span::from_secs(1),
             max_rto: Span::from_secs(60),
@@ -293,12 +297,8 @@ impl Params {
         ranges.unless(min_packet > Bytes::ZERO, "min_packet", min_packet, "more than 0 B")?;
         ranges.unless(min_packet <= mtu + framing, "min_packet", min_packet, "at most mtu + framing")?;
         let window = self.initial_window;
-        ranges.unless(
-            (1..=1_000_000).contains(&window),
-            "initial_window",
-            window,
-            "1 to 1 000 000 segments",
-        )?;
+        let in_range = (1..=1_000_000).contains(&window);
+        ranges.unless(in_range, "initial_window", window, "1 to 1 000 000 segments")?;
         let window = self.receive_window.unwrap_or(Bytes::MAX);
         ranges.unless(window >= self.mss(), "receive_window", window, "room for a full segment")?;
         let buffer = self.send_buffer.unwrap_or(Bytes::MAX);
@@ -311,8 +311,10 @@ impl Params {
         ranges.unless((1..=1_000).contains(&acks), "quick_acks", acks, "1 to 1 000 segments")?;
         let acks = self.mark_acks.unwrap_or(1);
         ranges.unless((1..=1_000).contains(&acks), "mark_acks", acks, "1 to 1 000 segments")?;
-        let delay = self.push_ack_delay;
-        ranges.unless(delay <= Span::from_secs(1), "push_ack_delay", delay, "at most 1 s")?;
+        let delays = [("push_ack_delay", self.push_ack_delay), ("syn_ack_delay", self.syn_ack_delay)];
+        for (name, delay) in delays {
+            ranges.unless(delay <= Span::from_secs(1), name, delay, "at most 1 s")?;
+        }
         let credit = self.pacing_credit.unwrap_or(0.0);
         ranges.unless((0.0..=1.0).contains(&credit), "pacing_credit", credit, "0 to 1")?;
         let from = self.pace_from.unwrap_or(1);

@@ -29,6 +29,8 @@ pub struct Receiver {
     /// Segments that have not been acknowledged.
     unacknowledged: u64,
     ack_at: Time,
+    /// A SYN that is answered then.
+    syn: Option<Box<Segment>>,
     /// The application is about to read a segment that says PSH, which is acknowledged then.
     reading: bool,
     /// Acknowledgments that do not wait, and when the last segment came; not used without quick-ack mode.
@@ -100,6 +102,7 @@ impl Receiver {
             size: None,
             unacknowledged: 0,
             ack_at: Time::NEVER,
+            syn: None,
             reading: false,
             quick: 0,
             arrived: Time::NEVER,
@@ -152,8 +155,7 @@ impl Receiver {
         mut send: impl FnMut(AckFrame),
     ) {
         if segment.syn {
-            send(self.syn_ack(params, now, segment));
-            return;
+            return self.on_syn(params, now, segment).into_iter().for_each(send);
         }
         if params.notes_arrivals() {
             self.note_arrival(params, now);
@@ -194,10 +196,17 @@ impl Receiver {
         }
     }
 
-    /// The delayed acknowledgment is due. Returns it unless called early.
+    /// The delayed acknowledgment is due, or the answer to a SYN. Returns it unless called early.
     pub fn on_timer(&mut self, params: &Params, now: Time) -> Option<AckFrame> {
         if now < self.ack_at {
             return None;
+        }
+        // Who has sent data has been answered.
+        if let Some(syn) = self.syn.take()
+            && self.unacknowledged == 0
+        {
+            self.ack_at = Time::NEVER;
+            return Some(self.syn_ack(params, now, &syn));
         }
         let interactive = !self.reading && std::mem::take(&mut self.interactive);
         match &mut self.arrivals {
@@ -207,6 +216,17 @@ impl Receiver {
             None => {}
         }
         Some(self.ack(params, now, SackBlocks::default()))
+    }
+
+    /// Returns the answer if it does not wait.
+    #[cold]
+    fn on_syn(&mut self, params: &Params, now: Time, segment: &Segment) -> Option<AckFrame> {
+        if params.syn_ack_delay == Span::ZERO || self.ack_at < Time::NEVER {
+            return Some(self.syn_ack(params, now, segment));
+        }
+        self.syn = Some(Box::new(*segment));
+        self.ack_at = now + params.syn_ack_delay;
+        None
     }
 
     #[inline(never)]
@@ -441,6 +461,30 @@ mod tests {
         fixture.receiver.interactive = true;
         assert_eq!(fixture.segment(pushed(5)), []);
         assert_eq!(fixture.receiver.next_timer(), Time::ZERO + fixture.params.ack_delay);
+    }
+
+    #[test]
+    fn a_syn_is_answered_when_the_connection_has_been_made() {
+        let delay = Span::from_us(30);
+        let mut fixture = Fixture::new(Ecn::Off);
+        fixture.params.syn_ack_delay = delay;
+        let syn = Segment { syn: true, ..Segment::default() };
+        assert_eq!(fixture.segment(syn), []);
+        assert_eq!(fixture.receiver.next_timer(), Time::ZERO + delay);
+        let answer = fixture.receiver.on_timer(&fixture.params, Time::ZERO + delay);
+        assert!(answer.is_some_and(|frame| frame.syn));
+        assert_eq!(fixture.receiver.next_timer(), Time::NEVER);
+    }
+
+    #[test]
+    fn a_repeated_syn_does_not_keep_an_acknowledgment_from_leaving() {
+        let mut fixture = Fixture::new(Ecn::Off);
+        fixture.params.syn_ack_delay = Span::from_us(30);
+        assert_eq!(fixture.segment(Segment { syn: true, ..Segment::default() }), []);
+        assert_eq!(fixture.arrive(0), []);
+        let due = fixture.receiver.next_timer();
+        let ack = fixture.receiver.on_timer(&fixture.params, due);
+        assert!(ack.is_some_and(|frame| !frame.syn && frame.ack == 100));
     }
 
     #[test]

@@ -226,17 +226,15 @@ impl Host {
         };
         incoming.armed = Time::NEVER;
         let group = &world.shared.groups[incoming.group as usize];
-        let (nic, back) = (&mut self.senders.nic, incoming.back());
+        let (nic, back, mechanisms) = (&mut self.senders.nic, incoming.back(), &mut self.mechanisms);
+        let mut push = |frame: &AckFrame| push_answer(nic, frame, mechanisms.as_deref_mut(), back, group);
         let at = match &mut incoming.sink {
             Sink::Stream(receiver) => {
-                receiver
-                    .on_timer(&group.stream().params, now)
-                    .iter()
-                    .for_each(|frame| push_ack(nic, frame, back, group));
+                receiver.on_timer(&group.stream().params, now).iter().for_each(push);
                 receiver.next_timer()
             }
             Sink::Merging(merging) => {
-                merging.on_timer(&group.stream().params, now, |frame| push_ack(nic, &frame, back, group));
+                merging.on_timer(&group.stream().params, now, |frame| push(&frame));
                 if merging.receiver().is_complete() {
                     let ack = merging.receiver().delivered();
                     return self.received(now, slot, ack, world);

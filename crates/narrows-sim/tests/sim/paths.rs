@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use narrows_proto::stream::Params;
+use narrows_proto::stream::{Params, ReceiveOffload};
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 use narrows_sim::path::{
     Added, Excess, Gap, GilbertElliott, Jitter, Keep, Late, Opportunities, Path, Peak, Policer, Rate, Shaper,
@@ -114,6 +114,20 @@ fn alone_a_flow_takes_its_ideal_time_over_any_link_that_changes() {
                 assert_ideal(&network, at(Span::from_us(start)), size);
             }
         }
+    }
+}
+
+#[test]
+fn a_flow_begins_later_by_what_the_answer_to_its_syn_waits() {
+    let network = network(topology(), &deep());
+    for receive_offload in [None, Some(ReceiveOffload::default())] {
+        let [at_once, later] = [Span::ZERO, ms(3)].map(|syn_ack_delay| {
+            let params = Params { handshake: true, syn_ack_delay, receive_offload, ..params() };
+            let group = group(params, window(1 << 20));
+            let outcome = Run::new(&network, &traffic(group, vec![flow(0, 2, 100_000)])).run();
+            outcome.flows[0].end.expect("complete") - Time::ZERO
+        });
+        assert_eq!(later, at_once + ms(3));
     }
 }
 

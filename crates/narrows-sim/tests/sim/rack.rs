@@ -156,6 +156,19 @@ fn inside_a_rack_a_subflow_has_its_link_from_the_handshake_on() {
 }
 
 #[test]
+fn an_answer_to_a_syn_that_leaves_later_brings_the_same_along() {
+    let network = racks(2, 10, 1, RackAgent::default());
+    let [at_once, later] = [Span::ZERO, Span::from_us(50)].map(|syn_ack_delay| {
+        let group = group(Params { syn_ack_delay, ..params() }, rackcc());
+        let outcome = Run::new(&network, &traffic(group, vec![flow(0, 1, 10_000_000)])).run();
+        outcome.flows[0].end.expect("complete") - Time::ZERO
+    });
+    // Rates of the rack are those of its last period, 10 us.
+    let more = later - at_once;
+    assert!((40..=60).contains(&(more.as_ps() / 1_000_000)), "{more}");
+}
+
+#[test]
 fn short_flows_beside_long_ones_end_sooner_than_with_slow_start() {
     let network = racks(2, 10, 1, RackAgent::default());
     let mut starts: Vec<_> = (0..5).map(|flow| US * (29 * flow)).collect();

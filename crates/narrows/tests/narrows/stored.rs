@@ -93,6 +93,7 @@ const MAY_BE_MISSING: &[(&str, &[&str])] = &[
             "Stream.mark_acks",
             "Stream.ack_cwr",
             "Stream.push_ack_delay",
+            "Stream.syn_ack_delay",
             "Stream.pace_from",
             "Stream.pacing_credit",
             "Stream.ack_timeout",
