@@ -31,8 +31,7 @@ const ABOUT: &str = "# Twins\n\n\
     second sends through the switches and links of the first. Ratios are simulated by live, with 95 % confidence intervals. Bands were\n\
     fixed before anything was run: rates 3 %, queues and times 15 %, marks and drops 25 %. *open*: the interval reaches over the end of\n\
     the band. A packet that is milliseconds late means that the fabric stood still, as if its links had. Simulated hosts take as long\n\
-    to respond as real ones did in the same run, with the same spread, and as long to read; they start as long after each other as was\n\
-    measured before it.\n\
+    as real ones did in the same run: to respond, with the same spread, to read, to open a connection, and from one start to the next.\n\
     A twin with a live run that was too late as a whole is run again, once, whatever came out.\n\
     Sentences in front of a table say what was tried of what differs; they are at the head of the scenario.\n\
     `cargo xtask twins` makes this page; scenarios are in [docs/twins](twins).\n\n";
@@ -71,7 +70,7 @@ pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
         let latest = latest.join(", ");
         let [takes, starts] = ["response_ps", "start_every_ps"].map(|key| {
             let times = twin["host_times"].as_array().into_iter().flatten();
-            let times = times.filter_map(|times| Some(format!("{:.0}", mean(&times[key])? / 1e6)));
+            let times = times.filter_map(|times| Some(format!("{:.1}", mean(&times[key])? / 1e6)));
             times.collect::<Vec<_>>().join(", ")
         });
         writeln!(

@@ -2,7 +2,6 @@
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
-use std::os::fd::AsFd;
 
 use mio::net::{TcpListener, TcpStream};
 use narrows_proto::cc::Ecn;
@@ -33,9 +32,9 @@ pub(crate) enum End {
 }
 
 /// Both ends of a connection use ECN if its control does: without it a sender would not know of marks.
-pub(crate) fn check_ecn(stream: &TcpStream, transport: &Transport) -> io::Result<()> {
+pub(crate) fn check_ecn(info: &TcpInfo, transport: &Transport) -> io::Result<()> {
     let wanted = matches!(transport, Transport::Stream { cc, .. } if cc.ecn() != Ecn::Off);
-    if wanted && !TcpInfo::of(stream.as_fd())?.has_ecn() {
+    if wanted && !info.has_ecn() {
         return Err(io::Error::other(
             "the ends of a connection have not agreed upon ECN, which its control needs",
         ));

@@ -21,7 +21,7 @@ use crate::clock::Clock;
 use crate::frames::{self, Connection, ETHERNET, Ports, WIRE};
 use crate::held::{Held, Piece};
 use crate::host::RealHost;
-use crate::host_times::{HostTimes, Responses};
+use crate::host_times::Responses;
 use crate::segments::{Cut, Joined, Offload};
 use crate::sys;
 use crate::watchers::Watchers;
@@ -101,7 +101,7 @@ pub(crate) struct Noticed {
     /// Time of a processor for each packet delivered.
     pub(crate) cost: Span,
     /// Of hosts, if they were measured.
-    pub(crate) times: HostTimes,
+    pub(crate) responses: Option<Responses>,
 }
 
 impl<'a> Fabric<'a> {
@@ -345,8 +345,7 @@ impl<'a> Fabric<'a> {
             bound,
         };
         let cost = sys::own_time().as_nanos() as u64 / self.lateness.len().max(1);
-        let times = self.watchers.responses.map(Responses::times).unwrap_or_default();
-        Noticed { lateness, refused: self.refused, cost: ns(cost), times }
+        Noticed { lateness, refused: self.refused, cost: ns(cost), responses: self.watchers.responses }
     }
 }
 

@@ -1,7 +1,7 @@
 //! A flow of real hosts: what its receiver has read, and what the kernel says of its sender.
 
 use narrows_proto::stream::Stats;
-use narrows_proto::units::{BitRate, Bytes, Span, Time};
+use narrows_proto::units::{BitRate, Bytes, Time};
 use narrows_sim::observe::WindowRow;
 use narrows_sim::{FlowId, FlowRecord};
 
@@ -11,7 +11,7 @@ use crate::sys::TcpInfo;
 #[derive(Debug)]
 pub(crate) struct Flow {
     incarnation: u64,
-    start: Time,
+    pub(crate) start: Time,
     pub(crate) size: Bytes,
     /// Payload that the receiver has read.
     pub(crate) received: u64,
@@ -63,7 +63,7 @@ impl Flow {
             cwnd: Bytes::new(info.window() * info.segment()),
             pacing,
             inflight: Bytes::new(info.in_flight() * info.segment()),
-            srtt: Span::from_secs_f64(info.rtt() as f64 * 1e-6 / scale),
+            srtt: info.rtt(scale),
             delivered: Bytes::new(self.delivered),
             retransmitted,
             marked,

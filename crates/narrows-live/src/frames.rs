@@ -71,6 +71,15 @@ pub(crate) struct Segment {
     pub(crate) payload: usize,
     /// It says PSH.
     pub(crate) is_pushed: bool,
+    /// It opens a connection.
+    pub(crate) opens: Option<Opens>,
+}
+
+/// A segment that opens a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Opens {
+    Syn,
+    SynAck,
 }
 
 /// The segment in a frame that comes in parts, of which the first has all headers; none if it is no TCP from host to host.
@@ -84,7 +93,12 @@ pub(crate) fn segment(parts: &[&[u8]]) -> Option<Segment> {
     let packet = headers.len() + beyond.iter().map(|part| part.len()).sum::<usize>();
     let payload = packet.saturating_sub(header + 4 * usize::from(tcp[12] >> 4));
     let is_pushed = tcp[13] & 0x08 > 0;
-    Some(Segment { connection: Connection { from, to, ports }, packet, payload, is_pushed })
+    let opens = match tcp[13] & 0x12 {
+        0x02 => Some(Opens::Syn),
+        0x12 => Some(Opens::SynAck),
+        _ => None,
+    };
+    Some(Segment { connection: Connection { from, to, ports }, packet, payload, is_pushed, opens })
 }
 
 /// Marks a frame that [`read`] has understood (RFC 3168 §5), and mends its checksum (RFC 1624 §3).
@@ -203,7 +217,7 @@ mod tests {
         frame[ETHERNET + 32] = 0x50;
         frame.extend([7; 100]);
         let connection = Connection { from: 0, to: 1, ports: Ports { from: 0x1234, to: 5000 } };
-        let seen = Segment { connection, packet: 140, payload: 100, is_pushed: false };
+        let seen = Segment { connection, packet: 140, payload: 100, is_pushed: false, opens: None };
         assert_eq!(super::segment(&[&frame]), Some(seen));
         assert_eq!(super::segment(&[&frame, &[0; 9]]), Some(Segment { packet: 149, payload: 109, ..seen }));
         frame[ETHERNET + 33] = 0x18;

@@ -1,17 +1,13 @@
 //! Time that real hosts take to respond: their stacks, and the way to the fabric and back; and the time that lies between starts of flows
 //! which are to start at once: one thread and one processor start them, one after the other. In virtual time both are none.
+//!
+//! All are those of the run itself: what was measured before a run did not hold in it.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
 
-use narrows::diagnostic::Checked;
-use narrows::plan::Plan;
 use narrows_proto::units::{Bytes, Span, Time};
-use narrows_sim::HostId;
 
-use crate::attached::Frame;
-use crate::estimate::trial_of;
-use crate::frames::{self, Connection};
+use crate::frames::{self, Connection, Opens};
 
 /// Times that the hosts of a run take, in seconds of the scenario.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,27 +18,62 @@ pub struct HostTimes {
     pub spread: Span,
     /// So much longer takes the acknowledgment of one segment that says PSH: until the application has read.
     pub reading: Span,
-    /// Flows that are to start at once on several hosts start so much later, each than the one before, as often as it was seen, in order; none
-    /// if only one host sends.
+    /// So much longer than the responses in it takes a handshake, as the sender's kernel tells.
+    pub opening: Span,
+    /// Hosts whose flows are to start at once start them so much later, each than the one before, as often as it was seen, in order; none if
+    /// no two are.
     pub start_every: Vec<Span>,
 }
 
 /// Of fewer the mean says little: a kernel before 6.6 ends no burst with PSH.
 const ENOUGH: usize = 20;
 
-/// Times from segments that a host got to their acknowledgment. They are those of the run itself: a flow of half a second before it had
-/// 35 or 60 us, as it happened, with runs that all had 33 to 38, and 32 to 62 us with runs of an incast that had 15 to 48.
+/// A connection that a sender's kernel has opened.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Opened {
+    pub(crate) connection: Connection,
+    /// When its flow was to start.
+    pub(crate) due: Time,
+    /// When it began.
+    pub(crate) began: Time,
+    /// Time of the handshake, as the kernel tells.
+    pub(crate) took: Span,
+}
+
+/// Times from segments that a host got to their acknowledgment.
 ///
-/// Two segments are acknowledged at once, one that says PSH when the application has read (`__tcp_cleanup_rbuf`), another one when its time
-/// is up. If the receive buffer leaves a smaller window than the one announced, two wait for the application, too (`__tcp_ack_snd_check`).
+/// Two segments are acknowledged at once, one that says PSH when the application has read (`__tcp_cleanup_rbuf`), another one at once, too
+/// (quick, or out of order), or when its time is up, which is after 40 ms at least (`TCP_DELACK_MIN`). If the receive buffer leaves a
+/// smaller window than the one announced, two wait for the application, too (`__tcp_ack_snd_check`).
 ///
 /// The middle half counts: what a pause of the machine makes of responses is no time that hosts take.
 pub(crate) struct Responses {
     mtu: Bytes,
+    /// An acknowledgment that takes longer has waited, if it may wait.
+    waits: Span,
     got: HashMap<Connection, Got>,
     took: Vec<Span>,
     /// Of those to one segment that says PSH.
     took_to_read: Vec<Span>,
+    handshakes: HashMap<Connection, Crossing>,
+}
+
+/// The way of a SYN and its answer through the network.
+#[derive(Clone, Copy, Default)]
+struct Crossing {
+    /// When the last of them entered it.
+    entered: Time,
+    /// Time they were in it.
+    took: Span,
+    /// Times that one was seen, by each end.
+    seen: u32,
+}
+
+impl Crossing {
+    /// Neither was repeated or lost.
+    fn is_plain(&self) -> bool {
+        self.seen == 4
+    }
 }
 
 /// Segments of a connection that have not been acknowledged.
@@ -55,15 +86,26 @@ struct Got {
 }
 
 impl Responses {
-    /// Of hosts with this MTU: what is longer are several segments.
-    pub(crate) fn new(mtu: Bytes) -> Self {
-        Self { mtu, got: HashMap::new(), took: Vec::new(), took_to_read: Vec::new() }
+    /// Of hosts with this MTU: what is longer are several segments. An acknowledgment that waits does so for more than `waits`.
+    pub(crate) fn new(mtu: Bytes, waits: Span) -> Self {
+        let [took, took_to_read] = [Vec::new(), Vec::new()];
+        Self { mtu, waits, got: HashMap::new(), took, took_to_read, handshakes: HashMap::new() }
     }
 
     /// A frame that a host received or sent.
     pub(crate) fn on_frame(&mut self, at: Time, received: bool, parts: &[&[u8]]) {
         let Some(segment) = frames::segment(parts) else { return };
         let connection = segment.connection;
+        if let Some(opens) = segment.opens {
+            let connection = if opens == Opens::Syn { connection } else { connection.back() };
+            let crossing = self.handshakes.entry(connection).or_default();
+            crossing.seen += 1;
+            if received {
+                crossing.took += at.saturating_since(crossing.entered);
+            } else {
+                crossing.entered = at;
+            }
+        }
         if received {
             if segment.payload > 0 {
                 let is_one = segment.packet as u64 <= self.mtu.get() && !self.got.contains_key(&connection);
@@ -76,19 +118,46 @@ impl Responses {
         match got {
             // It left when there were data to send.
             _ if segment.payload > 0 => {}
-            Got { is_one: false, .. } => self.took.push(took),
-            Got { is_pushed: true, .. } => self.took_to_read.push(took),
-            _ => {}
+            Got { is_one: true, is_pushed: true, .. } => self.took_to_read.push(took),
+            Got { is_one: true, .. } if took > self.waits => {}
+            _ => self.took.push(took),
         }
     }
 
-    /// All but the time between starts.
-    pub(crate) fn times(self) -> HostTimes {
+    /// Times of the run in which these connections were opened.
+    pub(crate) fn times(self, mut opened: Vec<Opened>) -> HostTimes {
+        opened.retain(|one| self.handshakes.get(&one.connection).is_some_and(Crossing::is_plain));
+        let beyond = |one: &Opened| one.took.saturating_sub(self.handshakes[&one.connection].took);
+        let (opening, _) = middle_half(opened.iter().map(beyond).collect());
         let (response, spread) = middle_half(self.took);
         let reading =
             if self.took_to_read.len() < ENOUGH { Span::ZERO } else { middle_half(self.took_to_read).0 };
-        HostTimes { response, spread, reading: reading.saturating_sub(response), start_every: Vec::new() }
+        HostTimes {
+            response,
+            spread,
+            reading: reading.saturating_sub(response),
+            // Both ends respond in it.
+            opening: opening.saturating_sub(response * 2),
+            start_every: start_every(&opened),
+        }
     }
+}
+
+/// Times from one host to the next that begins a flow which is to start at the same moment, in order.
+fn start_every(opened: &[Opened]) -> Vec<Span> {
+    let mut first: BTreeMap<Time, HashMap<u32, Time>> = BTreeMap::new();
+    for Opened { connection, due, began, .. } in opened {
+        let of_host = first.entry(*due).or_default().entry(connection.from).or_insert(*began);
+        *of_host = (*of_host).min(*began);
+    }
+    let mut every = Vec::new();
+    for hosts in first.values() {
+        let mut began: Vec<_> = hosts.values().collect();
+        began.sort_unstable();
+        every.extend(began.windows(2).map(|pair| pair[1].saturating_since(*pair[0])));
+    }
+    every.sort_unstable();
+    every
 }
 
 /// The mean of the middle half of times, and twice its range.
@@ -99,101 +168,20 @@ fn middle_half(mut times: Vec<Span>) -> (Span, Span) {
     (middle.iter().copied().sum::<Span>() / middle.len() as u64, most.saturating_sub(*least) * 2)
 }
 
-/// More hosts than this are not made to measure their starts.
-pub(crate) const MOST_SENDERS: usize = 32;
-
-/// So many times hosts are made whose flows start at once. Those that have started before start sooner after each other: 28 us on one machine,
-/// new ones 45 us, and the hosts of a run are new.
-pub(crate) const STARTS: usize = 9;
-
-/// The plan of a flow on each of `senders` hosts, larger than what a socket takes at once: what does not end is written so far, too, before
-/// the next flow starts.
-pub(crate) fn starts(senders: usize) -> Checked<Arc<Plan>> {
-    trial_of(&format!(
-        r#"
-version = 2
-name = "trial"
-hosts = "ideal"
-stop = {{ after = "20 ms" }}
-topology.star = {{ hosts = {hosts}, rate = "1 Gb/s", delay = "500 us" }}
-switches.default = {{ buffer = {{ size = "16 MB", sharing = "complete" }} }}
-
-[[traffic]]
-name = "trial"
-pattern = {{ incast = {{ fan_in = {senders}, size = "200 kB", to = ["host0"] }} }}
-cc = {{ reno = {{}} }}
-"#,
-        hosts = senders + 1,
-    ))
-}
-
-/// When hosts send their first packets with data.
-#[derive(Default)]
-pub(crate) struct Starts {
-    first: BTreeMap<HostId, Time>,
-}
-
-impl Starts {
-    /// A frame of any host. Those without data have no more than 100 bytes.
-    pub(crate) fn on_frame(&mut self, frame: &Frame) {
-        if !frame.received && frame.bytes.len() > 100 {
-            self.first.entry(frame.host).or_insert(frame.at);
-        }
-    }
-
-    /// Times from one host to the next one.
-    pub(crate) fn every(&self) -> Vec<Span> {
-        let mut starts: Vec<_> = self.first.values().collect();
-        starts.sort_unstable();
-        starts.windows(2).map(|pair| pair[1].saturating_since(*pair[0])).collect()
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use narrows_sim::HostId;
+
     use super::*;
-
-    fn frame(host: u32, at: Span, bytes: usize, received: bool) -> Frame {
-        let address = narrows::addresses::address_of(host);
-        Frame { at: Time::ZERO + at, host: HostId(host), address, received, bytes: vec![0; bytes] }
-    }
-
-    #[test]
-    fn hosts_start_one_after_the_other_as_their_first_packets_with_data_do() {
-        let mut starts = Starts::default();
-        for frame in [
-            frame(1, Span::from_us(5), 66, false),
-            frame(1, Span::from_us(10), 1514, false),
-            frame(0, Span::from_us(15), 1514, true),
-            frame(3, Span::from_us(40), 1514, false),
-            frame(2, Span::from_us(70), 1514, false),
-            frame(2, Span::from_us(900), 1514, false),
-        ] {
-            starts.on_frame(&frame);
-        }
-        assert_eq!(starts.every(), [30, 30].map(Span::from_us));
-    }
-
-    #[test]
-    fn a_host_that_is_alone_starts_after_nobody() {
-        let mut starts = Starts::default();
-        assert_eq!(starts.every(), []);
-        starts.on_frame(&frame(1, Span::from_us(10), 1514, false));
-        assert_eq!(starts.every(), []);
-    }
-
-    #[test]
-    fn in_virtual_time_hosts_start_at_once() {
-        let plan = starts(3).expect("it is valid");
-        let mut first: Vec<_> = plan.traffic.flows.iter().map(|flow| (flow.from.0, flow.start)).collect();
-        first.sort_unstable();
-        assert_eq!(first, [(1, Time::ZERO), (2, Time::ZERO), (3, Time::ZERO)]);
-    }
+    use crate::attached::Frame;
+    use crate::frames::Ports;
 
     /// A segment at `at` us of the data of host 1 to host 0, received there, or an acknowledgment of it, sent there.
     fn segment(at: u64, payload: usize, is_pushed: bool) -> Frame {
         let is_data = payload > 0;
-        let mut frame = frame(0, Span::from_us(at), 54 + payload, is_data);
+        let address = narrows::addresses::address_of(0);
+        let (at, bytes) = (Time::ZERO + Span::from_us(at), vec![0; 54 + payload]);
+        let mut frame = Frame { at, host: HostId(0), address, received: is_data, bytes };
         let (from, to) = if is_data { (1, 0) } else { (0, 1) };
         (frame.bytes[12], frame.bytes[14], frame.bytes[23]) = (8, 0x45, 6);
         frame.bytes[26..30].copy_from_slice(&narrows::addresses::address_of(from).octets());
@@ -204,11 +192,11 @@ mod tests {
     }
 
     fn times(frames: impl IntoIterator<Item = Frame>) -> HostTimes {
-        let mut responses = Responses::new(Bytes::new(1500));
+        let mut responses = Responses::new(Bytes::new(1500), Span::from_ms(20));
         for Frame { at, received, bytes, .. } in frames {
             responses.on_frame(at, received, &[&bytes]);
         }
-        responses.times()
+        responses.times(Vec::new())
     }
 
     #[test]
@@ -226,6 +214,50 @@ mod tests {
         let mut back = Frame { received: false, ..segment(50, 100, false) };
         back.bytes[26..34].rotate_left(4);
         assert_eq!(times([one(0), one(10), back, ack(60)]).response, Span::ZERO, "sent with data");
+    }
+
+    #[test]
+    fn a_segment_alone_is_answered_at_once_or_waits_for_longer_than_responses_take() {
+        let one = |at, took| [segment(at, 1448, false), segment(at + took, 0, false)];
+        assert_eq!(times(one(0, 30)).response, Span::from_us(30));
+        assert_eq!(times([one(0, 30), one(50_000, 44_000)].concat()).response, Span::from_us(30));
+    }
+
+    /// A connection of host `from`, opened at `began` us of a flow that is due at `due`.
+    fn opened(from: u32, due: u64, began: u64, took: u64) -> Opened {
+        let connection = Connection { from, to: 0, ports: Ports::default() };
+        let [due, began] = [due, began].map(|us| Time::ZERO + Span::from_us(us));
+        Opened { connection, due, began, took: Span::from_us(took) }
+    }
+
+    #[test]
+    fn hosts_start_one_after_the_other_what_is_due_at_one_moment() {
+        let opened = [
+            opened(1, 0, 20, 0),
+            opened(3, 0, 60, 0),
+            opened(2, 0, 50, 0),
+            opened(2, 0, 95, 0),
+            opened(1, 500, 500, 0),
+            opened(3, 500, 540, 0),
+            opened(2, 900, 910, 0),
+        ];
+        assert_eq!(start_every(&opened), [10, 30, 40].map(Span::from_us));
+    }
+
+    #[test]
+    fn a_handshake_takes_longer_by_what_it_is_in_neither_the_network_nor_in_responses() {
+        let mut responses = Responses::new(Bytes::new(1500), Span::from_ms(20));
+        let mut see = |at, received, is_answer: bool| {
+            let mut bytes = segment(0, usize::from(!is_answer), false).bytes;
+            bytes.truncate(54);
+            bytes[47] = if is_answer { 0x12 } else { 0x02 };
+            responses.on_frame(Time::ZERO + Span::from_us(at), received, &[&bytes]);
+        };
+        see(0, false, false);
+        see(100, true, false);
+        see(130, false, true);
+        see(230, true, true);
+        assert_eq!(responses.times(vec![opened(1, 0, 0, 280)]).opening, Span::from_us(80));
     }
 
     #[test]

@@ -31,7 +31,6 @@ mod threads;
 mod watchers;
 mod ways;
 
-use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -48,7 +47,6 @@ pub use self::estimate::Estimate;
 use self::fabric::Noticed;
 use self::host::RealHost;
 pub use self::host_times::HostTimes;
-use self::host_times::Starts;
 pub use self::machine::{Part, available as available_controls, parts};
 pub use self::options::Options;
 pub use self::own::BUILD as BUILD_WITH_CONTROLS;
@@ -93,7 +91,9 @@ impl Live {
     /// If the machine refuses something.
     pub fn estimate(&self) -> Checked<Estimate> {
         let options = Options { segments: self.options.segments, ..Options::default() };
-        let results = self.trial(&estimate::trial()?, options, Attached::default())?;
+        // With arrivals where they will be.
+        let trial = Self { steered: self.steered, ..Self::of(&estimate::trial()?, options)? };
+        let results = trial.run(Attached::default(), &mut |_| ControlFlow::Continue(()))?;
         let cost = results.real.map_or(Span::ZERO, |real| real.cost);
         Ok(Estimate { packets: self.packets(), cost, scale: self.options.scale })
     }
@@ -108,46 +108,6 @@ impl Live {
         self.assignment.hosts.first().map(|(_, settings)| settings.queue()).unwrap_or_default()
     }
 
-    /// Times from one start to the next, on as many hosts as send in this plan.
-    fn start_every(&self) -> Checked<Vec<Span>> {
-        let senders: BTreeSet<_> = self.plan.traffic.flows.iter().map(|flow| flow.from).collect();
-        let senders = senders.len().min(host_times::MOST_SENDERS);
-        if senders < 2 {
-            return Ok(Vec::new());
-        }
-        let plan = host_times::starts(senders)?;
-        let mut every = Vec::new();
-        for _ in 0..host_times::STARTS {
-            let mut starts = Starts::default();
-            self.watch(&plan, |frame| starts.on_frame(&frame))?;
-            every.extend(starts.every());
-        }
-        every.sort_unstable();
-        Ok(every)
-    }
-
-    /// Looks at all frames of a trial at the scale of the run.
-    fn watch(&self, plan: &Arc<Plan>, mut look: impl FnMut(Frame) + Send) -> Checked<()> {
-        let mut on_frame = |frame| {
-            look(frame);
-            Ok(())
-        };
-        let attached = Attached { frames: Some(&mut on_frame), ..Attached::default() };
-        self.trial(plan, self.at_scale(), attached)?;
-        Ok(())
-    }
-
-    /// Runs something else, with arrivals where they will be, to measure the machine.
-    fn trial(&self, plan: &Arc<Plan>, options: Options, attached: Attached<'_>) -> Checked<Results> {
-        let trial = Self { steered: self.steered, ..Self::of(plan, options)? };
-        trial.run(attached, &mut |_| ControlFlow::Continue(()))
-    }
-
-    /// Options of trials that measure hosts.
-    fn at_scale(&self) -> Options {
-        Options { scale: self.options.scale, ..Options::default() }
-    }
-
     /// Number of real hosts.
     pub fn hosts(&self) -> usize {
         self.assignment.hosts.len()
@@ -158,7 +118,7 @@ impl Live {
         &self.options.programs
     }
 
-    /// Measures what lies between starts, runs, and measures on the way what its hosts take to respond and to read.
+    /// Runs, and measures on the way what its hosts take.
     ///
     /// # Errors
     /// If the machine refuses something.
@@ -166,9 +126,7 @@ impl Live {
         self,
         progress: &mut (dyn FnMut(Time) -> ControlFlow<()> + Send),
     ) -> Checked<(Results, HostTimes)> {
-        let start_every = self.start_every()?;
-        let (results, times) = self.run_and(true, Attached::default(), progress)?;
-        Ok((results, HostTimes { start_every, ..times }))
+        self.run_and(true, Attached::default(), progress)
     }
 
     /// Runs. `progress` is called with the time of the scenario every now and then, and may end the run early.
@@ -216,12 +174,12 @@ impl Live {
             options: &options,
             measures,
         };
-        let Ran { measured, noticed, ended, complete } =
+        let Ran { measured, noticed, times, ended, complete } =
             run.run(steps.session(), programs.collect(), attached.frames, progress)?;
         let (flows, sampled, windows) = measured;
         let hosts = real_hosts(&plan, &options, &assignment, &noticed, ended);
         let results = steps.finish_measured(Measured { flows, sampled, windows, hosts, complete })?;
-        Ok((results, noticed.times))
+        Ok((results, times))
     }
 }
 

@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::SocketAddr;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
 use mio::net::{TcpListener, TcpStream};
@@ -23,9 +23,10 @@ use crate::due::Due;
 use crate::ends::{End, address, check_ecn, stream};
 use crate::flow::Flow;
 use crate::followers::{Clients, Followers};
-use crate::frames::Ports;
+use crate::frames::{Connection, Ports};
 use crate::host::RealHost;
-use crate::sys;
+use crate::host_times::Opened;
+use crate::sys::{self, TcpInfo};
 use crate::ways::Ways;
 
 /// Servers of the first group listen here, those of the next at the next port.
@@ -57,6 +58,7 @@ pub(crate) struct Sockets<'a> {
     outstanding: usize,
     sampled: Sampled,
     windows: Vec<WindowRow>,
+    pub(crate) opened: Vec<Opened>,
     buffer: Vec<u8>,
 }
 
@@ -88,6 +90,7 @@ impl<'a> Sockets<'a> {
             outstanding: 0,
             sampled: Sampled::default(),
             windows: Vec::new(),
+            opened: Vec::new(),
             buffer: vec![0; 1 << 18],
         };
         sockets.plan_ahead();
@@ -297,7 +300,14 @@ impl<'a> Sockets<'a> {
             match stream.write(&ZEROS[..most]) {
                 Ok(written) => {
                     if *left == size.get() {
-                        check_ecn(stream, &self.plan.traffic.groups[spec.group.index()].transport)?;
+                        let info = TcpInfo::of(stream.as_fd())?;
+                        check_ecn(&info, &self.plan.traffic.groups[spec.group.index()].transport)?;
+                        let ports =
+                            Ports { from: stream.local_addr()?.port(), to: stream.peer_addr()?.port() };
+                        let connection = Connection { from: spec.from.0, to: spec.to.0, ports };
+                        let (due, took) = (self.flows[&flow].start, info.rtt(self.scale));
+                        let began = Time::ZERO + self.clock.now().saturating_since(Time::ZERO + took);
+                        self.opened.push(Opened { connection, due, began, took });
                     }
                     *left -= written as u64;
                 }

@@ -10,6 +10,7 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::time::Duration;
 
+use narrows_proto::units::Span;
 use rustix::process::{PidfdFlags, getpid, pidfd_open};
 
 /// Makes a TAP device of this name in the network namespace of this thread. Frames come and go without a header before them, or, if they
@@ -101,6 +102,13 @@ pub(crate) fn go_first() -> io::Result<()> {
     }
 }
 
+/// Lets this thread run where nothing else does (`SCHED_IDLE`).
+pub(crate) fn go_last() -> io::Result<()> {
+    let parameters = libc::sched_param { sched_priority: 0 };
+    // SAFETY: it reads `parameters`, which outlives it. Zero is the calling thread.
+    checked(unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const parameters) })
+}
+
 /// Lets this thread go before ordinary ones. Not allowed everywhere.
 pub(crate) fn go_early() -> io::Result<()> {
     // SAFETY: it takes numbers. Zero is the calling thread.
@@ -157,9 +165,9 @@ impl TcpInfo {
         (unacked + retransmitted).saturating_sub(sacked + lost)
     }
 
-    /// Smoothed round-trip time, microseconds.
-    pub(crate) fn rtt(&self) -> u64 {
-        self.u32(68)
+    /// Smoothed round-trip time, in the time of a run that is slowed down so much.
+    pub(crate) fn rtt(&self, scale: f64) -> Span {
+        Span::from_secs_f64(self.u32(68) as f64 * 1e-6 / scale)
     }
 
     /// Congestion window, segments.

@@ -18,7 +18,7 @@ use crate::attached::{Frame, OnFrame};
 use crate::clock::Clock;
 use crate::fabric::{self, Fabric, Noticed};
 use crate::host::RealHost;
-use crate::host_times::Responses;
+use crate::host_times::{HostTimes, Opened, Responses};
 use crate::options::Options;
 use crate::processors;
 use crate::program::{self, Programs, Waiting};
@@ -45,6 +45,8 @@ type Measured = (Vec<FlowRecord>, Sampled, Vec<WindowRow>);
 pub(crate) struct Ran {
     pub(crate) measured: Measured,
     pub(crate) noticed: Noticed,
+    /// Of hosts, if they were measured.
+    pub(crate) times: HostTimes,
     pub(crate) ended: Vec<RealProgram>,
     /// Nobody broke off.
     pub(crate) complete: bool,
@@ -79,7 +81,7 @@ impl Threads<'_> {
             complete &= goes_on.is_continue();
             goes_on
         });
-        let (measured, noticed, ended) = thread::scope(|scope| -> Result<_, Diagnostic> {
+        let (measured, opened, mut noticed, ended) = thread::scope(|scope| -> Result<_, Diagnostic> {
             let (ready, is_ready) = channel();
             let (capture, captured) = frames.is_some().then(channel::<Frame>).unzip();
             let capturing = frames
@@ -87,34 +89,44 @@ impl Threads<'_> {
                 .map(|(take, captured)| scope.spawn(move || captured.into_iter().try_for_each(take)));
             let (begins, begin): (Vec<_>, Vec<_>) = programs.iter().map(|_| channel()).unzip();
             let run = |(waiting, begin): (Waiting<'_>, _)| {
+                let _ = processors::keep_off();
                 waiting.run(&begin, &ends.programs, &|| !ends.over.load(Ordering::Relaxed))
             };
             let programs = programs.into_iter().zip(begin);
             let running: Vec<_> = programs.map(|one| scope.spawn(move || run(one))).collect();
             let traffic = scope.spawn(|| self.traffic(ends, ready, begins));
             // A thread of its own: it goes before all others, which what follows need not.
+            scope.spawn(|| processors::stay_awake(&|| ends.stop.load(Ordering::Relaxed)));
             let fabric = scope.spawn(|| self.fabric(ends, is_ready, session, capture, &mut goes_on));
             let (fabric, traffic) = (join(fabric), join(traffic));
-            let measured = traffic.map_err(|error| sockets_failed(&error))?;
+            let (measured, opened) = traffic.map_err(|error| sockets_failed(&error))?;
             let noticed = fabric.map_err(|error| fabric::failed(&error))?;
             capturing.map_or(Ok(()), join).map_err(|error| capture_failed(&error))?;
             let ended = running.into_iter().map(join).collect::<Result<_, _>>();
             let ended = ended.map_err(|error| program::failed(&error))?;
-            Ok((measured, noticed.expect("the traffic began"), ended))
+            Ok((measured, opened, noticed.expect("the traffic began"), ended))
         })?;
-        Ok(Ran { measured, noticed, ended, complete })
+        let times = noticed.responses.take().map(|responses| responses.times(opened)).unwrap_or_default();
+        Ok(Ran { measured, noticed, times, ended, complete })
     }
 
-    fn traffic(&self, ends: &Ends, ready: Sender<Clock>, begin: Vec<Sender<()>>) -> io::Result<Measured> {
+    fn traffic(
+        &self,
+        ends: &Ends,
+        ready: Sender<Clock>,
+        begin: Vec<Sender<()>>,
+    ) -> io::Result<(Measured, Vec<Opened>)> {
         let _over = OnDrop(&ends.over);
         let (ready, begin) = (ready, begin);
+        let _ = processors::keep_off();
         let Self { plan, hosts, ways, assignment, options, .. } = *self;
         let mut sockets = Sockets::open(plan, hosts, ways, &assignment.controls, options.scale)?;
         let _ = ready.send(sockets.start());
         begin.iter().for_each(|begin| begin.send(()).unwrap_or_default());
         let goes_on = || !ends.stop.load(Ordering::Relaxed) && !ends.programs.are_left();
         sockets.run(&goes_on, &|| !ends.programs.are_over())?;
-        Ok(sockets.finish())
+        let opened = std::mem::take(&mut sockets.opened);
+        Ok((sockets.finish(), opened))
     }
 
     /// None if the traffic did not begin.
@@ -140,7 +152,8 @@ impl Threads<'_> {
             (self.assignment.sizes, self.options.segments),
         )?;
         let mtu = self.assignment.hosts.first().map_or(Bytes::MAX, |(_, settings)| settings.mtu);
-        let responses = self.measures.then(|| Responses::new(mtu));
+        // Half of what an acknowledgment waits at least.
+        let responses = self.measures.then(|| Responses::new(mtu, clock.us(20_000)));
         fabric.watchers = Watchers { capture, responses };
         fabric.run(goes_on)?;
         Ok(Some(fabric.finish(self.options.bound)))

@@ -121,11 +121,12 @@ pub(crate) fn twin(arguments: &args::Twin) -> Checked<Status> {
 }
 
 fn in_json(times: &HostTimes) -> serde_json::Value {
-    let HostTimes { response, spread, reading, start_every } = times;
+    let HostTimes { response, spread, reading, opening, start_every } = times;
     json!({
         "response_ps": response.as_ps(),
         "spread_ps": spread.as_ps(),
         "reading_ps": reading.as_ps(),
+        "opening_ps": opening.as_ps(),
         "start_every_ps": start_every.iter().map(|time| time.as_ps()).collect::<Vec<_>>(),
     })
 }
@@ -142,6 +143,7 @@ fn say_times(said: Option<&RealHosts>, times: &[HostTimes]) {
     range("took", &|times| Some(times.response), "to respond", settings);
     range("differed by", &|times| Some(times.spread), "in that", settings);
     range("took", &|times| Some(times.reading), "more to read", "transport.push_ack_delay");
+    range("took", &|times| Some(times.opening), "more to open a connection", "transport.syn_ack_delay");
     range("started", &mean_start, "one after the other, on average", "hosts.real.start_every");
     if said.is_some_and(|said| said.small_queues.is_none()) {
         say!("  simulated hosts have the queue of real ones (hosts.real.small_queues)");
@@ -163,8 +165,11 @@ fn take(
         native
             .set(&format!("hosts.real.processing={{ uniform = {{ up_to = \"{} ps\" }} }}", spread.as_ps()))?;
     }
-    if !native.says("transport.push_ack_delay") {
-        native.set(&format!("transport.push_ack_delay=\"{} ps\"", times.reading.as_ps()))?;
+    for (setting, time) in [("push_ack_delay", times.reading), ("syn_ack_delay", times.opening)] {
+        let path = format!("transport.{setting}");
+        if !native.says(&path) {
+            native.set(&format!("{path}=\"{} ps\"", time.as_ps()))?;
+        }
     }
     if said.small_queues.is_none() {
         let SmallQueues { within, packet_memory, .. } = queues;
