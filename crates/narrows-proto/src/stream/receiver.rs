@@ -22,15 +22,13 @@ pub struct Receiver {
     ecn: Ecn,
     /// Everything below has arrived (RCV.NXT).
     next: u64,
-    /// Data beyond `next`. None as long as there was none.
+    /// Data beyond `next`, or a SYN that waits. None as long as there was neither.
     beyond: Option<Box<Beyond>>,
     /// Length of the flow, once its last segment has arrived.
     size: Option<u64>,
     /// Segments that have not been acknowledged.
     unacknowledged: u64,
     ack_at: Time,
-    /// A SYN that is answered then.
-    syn: Option<Box<Segment>>,
     /// The application is about to read a segment that says PSH, which is acknowledged then.
     reading: bool,
     /// Acknowledgments that do not wait, and when the last segment came; not used without quick-ack mode.
@@ -50,12 +48,14 @@ pub struct Receiver {
     again: bool,
 }
 
-/// Data that arrived out of order.
+/// Data that arrived out of order, and what is needed as seldom.
 #[derive(Clone, Debug, Default)]
 struct Beyond {
     held: RangeSet,
     /// First bytes of the latest segments that arrived out of order, the most recent first. Zero is none of them.
     recent: [u64; SackBlocks::MAX],
+    /// A SYN that is answered later.
+    syn: Option<Segment>,
 }
 
 impl Beyond {
@@ -102,7 +102,6 @@ impl Receiver {
             size: None,
             unacknowledged: 0,
             ack_at: Time::NEVER,
-            syn: None,
             reading: false,
             quick: 0,
             arrived: Time::NEVER,
@@ -202,7 +201,7 @@ impl Receiver {
             return None;
         }
         // Who has sent data has been answered.
-        if let Some(syn) = self.syn.take()
+        if let Some(syn) = self.beyond.as_mut().and_then(|beyond| beyond.syn.take())
             && self.unacknowledged == 0
         {
             self.ack_at = Time::NEVER;
@@ -224,7 +223,7 @@ impl Receiver {
         if params.syn_ack_delay == Span::ZERO || self.ack_at < Time::NEVER {
             return Some(self.syn_ack(params, now, segment));
         }
-        self.syn = Some(Box::new(*segment));
+        self.beyond.get_or_insert_default().syn = Some(*segment);
         self.ack_at = now + params.syn_ack_delay;
         None
     }
