@@ -226,15 +226,20 @@ impl Host {
         };
         incoming.armed = Time::NEVER;
         let group = &world.shared.groups[incoming.group as usize];
-        let (nic, back, mechanisms) = (&mut self.senders.nic, incoming.back(), &mut self.mechanisms);
-        let mut push = |frame: &AckFrame| push_answer(nic, frame, mechanisms.as_deref_mut(), back, group);
+        let (nic, back) = (&mut self.senders.nic, incoming.back());
+        let mechanisms = &mut self.mechanisms;
         let at = match &mut incoming.sink {
             Sink::Stream(receiver) => {
-                receiver.on_timer(&group.stream().params, now).iter().for_each(push);
+                receiver
+                    .on_timer(&group.stream().params, now)
+                    .iter()
+                    .for_each(|frame| push_late(nic, frame, mechanisms.as_deref_mut(), back, group));
                 receiver.next_timer()
             }
             Sink::Merging(merging) => {
-                merging.on_timer(&group.stream().params, now, |frame| push(&frame));
+                merging.on_timer(&group.stream().params, now, |frame| {
+                    push_late(nic, &frame, mechanisms.as_deref_mut(), back, group);
+                });
                 if merging.receiver().is_complete() {
                     let ack = merging.receiver().delivered();
                     return self.received(now, slot, ack, world);
@@ -246,6 +251,18 @@ impl Host {
         };
         incoming.arm(at, slot, &mut self.senders.agenda);
     }
+}
+
+/// Queues the acknowledgment `frame`, which has waited, and may answer a SYN.
+#[inline(never)]
+fn push_late(
+    nic: &mut Nic,
+    frame: &AckFrame,
+    mechanisms: Option<&mut HostMechanisms>,
+    back: Way,
+    group: &GroupState,
+) {
+    push_answer(nic, frame, mechanisms, back, group);
 }
 
 /// Queues the acknowledgment `frame`, which may answer a SYN.
