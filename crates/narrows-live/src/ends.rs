@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
+use std::os::fd::AsFd;
 
 use mio::net::{TcpListener, TcpStream};
 use narrows_proto::cc::Ecn;
@@ -9,6 +10,7 @@ use narrows_sim::traffic::Transport;
 use narrows_sim::{FlowId, HostId};
 use socket2::{Domain, Protocol, Socket, Type};
 
+use crate::frames::Ports;
 use crate::sys::TcpInfo;
 
 /// An end of a connection.
@@ -17,6 +19,7 @@ pub(crate) enum End {
     /// Sends what is left of a flow.
     Sender {
         flow: FlowId,
+        ports: Ports,
         stream: TcpStream,
         left: u64,
     },
@@ -32,9 +35,9 @@ pub(crate) enum End {
 }
 
 /// Both ends of a connection use ECN if its control does: without it a sender would not know of marks.
-pub(crate) fn check_ecn(info: &TcpInfo, transport: &Transport) -> io::Result<()> {
+pub(crate) fn check_ecn(stream: &TcpStream, transport: &Transport) -> io::Result<()> {
     let wanted = matches!(transport, Transport::Stream { cc, .. } if cc.ecn() != Ecn::Off);
-    if wanted && !info.has_ecn() {
+    if wanted && !TcpInfo::of(stream.as_fd())?.has_ecn() {
         return Err(io::Error::other(
             "the ends of a connection have not agreed upon ECN, which its control needs",
         ));

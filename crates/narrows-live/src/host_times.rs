@@ -34,8 +34,8 @@ pub(crate) struct Opened {
     pub(crate) connection: Connection,
     /// When its flow was to start.
     pub(crate) due: Time,
-    /// When it began.
-    pub(crate) began: Time,
+    /// When it was open.
+    pub(crate) at: Time,
     /// Time of the handshake, as the kernel tells.
     pub(crate) took: Span,
 }
@@ -88,8 +88,14 @@ struct Got {
 impl Responses {
     /// Of hosts with this MTU: what is longer are several segments. An acknowledgment that waits does so for more than `waits`.
     pub(crate) fn new(mtu: Bytes, waits: Span) -> Self {
-        let [took, took_to_read] = [Vec::new(), Vec::new()];
-        Self { mtu, waits, got: HashMap::new(), took, took_to_read, handshakes: HashMap::new() }
+        Self {
+            mtu,
+            waits,
+            got: HashMap::new(),
+            took: Vec::new(),
+            took_to_read: Vec::new(),
+            handshakes: HashMap::new(),
+        }
     }
 
     /// A frame that a host received or sent.
@@ -146,9 +152,10 @@ impl Responses {
 /// Times from one host to the next that begins a flow which is to start at the same moment, in order.
 fn start_every(opened: &[Opened]) -> Vec<Span> {
     let mut first: BTreeMap<Time, HashMap<u32, Time>> = BTreeMap::new();
-    for Opened { connection, due, began, .. } in opened {
-        let of_host = first.entry(*due).or_default().entry(connection.from).or_insert(*began);
-        *of_host = (*of_host).min(*began);
+    for Opened { connection, due, at, took } in opened {
+        let began = Time::ZERO + at.saturating_since(Time::ZERO + *took);
+        let of_host = first.entry(*due).or_default().entry(connection.from).or_insert(began);
+        *of_host = began.min(*of_host);
     }
     let mut every = Vec::new();
     for hosts in first.values() {
@@ -223,19 +230,19 @@ mod tests {
         assert_eq!(times([one(0, 30), one(50_000, 44_000)].concat()).response, Span::from_us(30));
     }
 
-    /// A connection of host `from`, opened at `began` us of a flow that is due at `due`.
+    /// A connection of host `from`, begun at `began` us, of a flow that is due at `due`.
     fn opened(from: u32, due: u64, began: u64, took: u64) -> Opened {
         let connection = Connection { from, to: 0, ports: Ports::default() };
-        let [due, began] = [due, began].map(|us| Time::ZERO + Span::from_us(us));
-        Opened { connection, due, began, took: Span::from_us(took) }
+        let [due, at] = [due, began + took].map(|us| Time::ZERO + Span::from_us(us));
+        Opened { connection, due, at, took: Span::from_us(took) }
     }
 
     #[test]
     fn hosts_start_one_after_the_other_what_is_due_at_one_moment() {
         let opened = [
             opened(1, 0, 20, 0),
-            opened(3, 0, 60, 0),
-            opened(2, 0, 50, 0),
+            opened(3, 0, 60, 7),
+            opened(2, 0, 50, 30),
             opened(2, 0, 95, 0),
             opened(1, 500, 500, 0),
             opened(3, 500, 540, 0),

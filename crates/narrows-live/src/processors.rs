@@ -42,20 +42,36 @@ fn mask(processors: &[usize]) -> String {
     text
 }
 
+/// Of the processors that this thread may have; none if there is one alone.
+fn division() -> io::Result<Option<Division>> {
+    Ok(divide(&sched_getaffinity(None)?))
+}
+
+/// Keeps this thread, and what it starts, on these.
+fn pin(processors: &[usize]) -> io::Result<()> {
+    let mut set = CpuSet::new();
+    processors.iter().for_each(|cpu| set.set(*cpu));
+    Ok(sched_setaffinity(None, &set)?)
+}
+
 /// Devices that are made in this network namespace from now on hand over what arrives to all processors but the fabric's. Kernels before 6.3
 /// cannot.
 pub(crate) fn steer_arrivals() -> io::Result<()> {
-    let Some(Division { others, .. }) = divide(&sched_getaffinity(None)?) else { return Ok(()) };
+    let Some(Division { others, .. }) = division()? else { return Ok(()) };
     fs::write("/proc/sys/net/core/rps_default_mask", mask(&others))
 }
 
-/// Keeps this thread, which is the fabric's or [`stay_awake`], on its processor. Returns whether it has one of its own.
+/// Keeps this thread on the fabric's processor. Returns whether the fabric has one of its own.
 pub(crate) fn stay() -> io::Result<bool> {
-    let Some(Division { fabric, .. }) = divide(&sched_getaffinity(None)?) else { return Ok(false) };
-    let mut set = CpuSet::new();
-    set.set(fabric);
-    sched_setaffinity(None, &set)?;
+    let Some(Division { fabric, .. }) = division()? else { return Ok(false) };
+    pin(&[fabric])?;
     Ok(true)
+}
+
+/// Keeps this thread, and programs that it starts, off the fabric's processor, where they would stand still as soon as the fabric has work.
+pub(crate) fn keep_off() -> io::Result<()> {
+    let Some(Division { others, .. }) = division()? else { return Ok(()) };
+    pin(&others)
 }
 
 /// Keeps the fabric's processor awake until `is_over`, and does nothing that anything else there would have to wait for. A virtual machine takes
@@ -67,15 +83,6 @@ pub(crate) fn stay_awake(is_over: &dyn Fn() -> bool) {
             std::hint::spin_loop();
         }
     }
-}
-
-/// Keeps this thread, and programs that it starts, off the fabric's processor: woken there while the fabric rests, it would stand still with
-/// its next work.
-pub(crate) fn keep_off() -> io::Result<()> {
-    let Some(Division { others, .. }) = divide(&sched_getaffinity(None)?) else { return Ok(()) };
-    let mut set = CpuSet::new();
-    others.into_iter().for_each(|cpu| set.set(cpu));
-    Ok(sched_setaffinity(None, &set)?)
 }
 
 #[cfg(test)]

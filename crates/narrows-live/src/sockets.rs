@@ -35,6 +35,9 @@ const FIRST_PORT: u16 = 5_000;
 /// Bytes that applications send.
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 
+/// Flows, what was sampled of them, and windows.
+pub(crate) type Measured = (Vec<FlowRecord>, Sampled, Vec<WindowRow>);
+
 pub(crate) struct Sockets<'a> {
     plan: &'a Plan,
     hosts: BTreeMap<HostId, &'a RealHost>,
@@ -58,7 +61,8 @@ pub(crate) struct Sockets<'a> {
     outstanding: usize,
     sampled: Sampled,
     windows: Vec<WindowRow>,
-    pub(crate) opened: Vec<Opened>,
+    /// None if hosts are not measured.
+    opened: Option<Vec<Opened>>,
     buffer: Vec<u8>,
 }
 
@@ -69,6 +73,7 @@ impl<'a> Sockets<'a> {
         ways: &'a Ways,
         controls: &'a [Option<String>],
         scale: f64,
+        measures: bool,
     ) -> io::Result<Self> {
         let mut sockets = Self {
             plan,
@@ -90,7 +95,7 @@ impl<'a> Sockets<'a> {
             outstanding: 0,
             sampled: Sampled::default(),
             windows: Vec::new(),
-            opened: Vec::new(),
+            opened: measures.then(Vec::new),
             buffer: vec![0; 1 << 18],
         };
         sockets.plan_ahead();
@@ -263,7 +268,7 @@ impl<'a> Sockets<'a> {
             _ => {}
         }
         let stream = TcpStream::from_std(std::net::TcpStream::from(OwnedFd::from(socket)));
-        let end = End::Sender { flow, stream, left: size.get() };
+        let end = End::Sender { flow, ports, stream, left: size.get() };
         let sender = self.add(end, Interest::READABLE | Interest::WRITABLE)?;
         let before = self.flows.insert(flow, Flow::new(incarnation, at, size, sender));
         self.before.extend(before.map(|before| before.record(flow)));
@@ -291,23 +296,24 @@ impl<'a> Sockets<'a> {
     }
 
     fn write(&mut self, place: usize) -> io::Result<()> {
-        let Some(Some(End::Sender { flow, stream, left })) = self.ends.get_mut(place) else { return Ok(()) };
+        let Some(Some(End::Sender { flow, ports, stream, left })) = self.ends.get_mut(place) else {
+            return Ok(());
+        };
         let flow = *flow;
         let spec = &self.plan.traffic.flows[flow.index()];
-        let size = self.flows.get(&flow).map_or(Bytes::ZERO, |state| state.size);
+        let (size, due) =
+            self.flows.get(&flow).map_or((Bytes::ZERO, Time::ZERO), |state| (state.size, state.start));
         while *left > 0 {
             let most = (ZEROS.len() as u64).min(*left) as usize;
             match stream.write(&ZEROS[..most]) {
                 Ok(written) => {
                     if *left == size.get() {
-                        let info = TcpInfo::of(stream.as_fd())?;
-                        check_ecn(&info, &self.plan.traffic.groups[spec.group.index()].transport)?;
-                        let ports =
-                            Ports { from: stream.local_addr()?.port(), to: stream.peer_addr()?.port() };
-                        let connection = Connection { from: spec.from.0, to: spec.to.0, ports };
-                        let (due, took) = (self.flows[&flow].start, info.rtt(self.scale));
-                        let began = Time::ZERO + self.clock.now().saturating_since(Time::ZERO + took);
-                        self.opened.push(Opened { connection, due, began, took });
+                        check_ecn(stream, &self.plan.traffic.groups[spec.group.index()].transport)?;
+                        if let Some(opened) = &mut self.opened {
+                            let connection = Connection { from: spec.from.0, to: spec.to.0, ports: *ports };
+                            let took = TcpInfo::of(stream.as_fd())?.rtt(self.scale);
+                            opened.push(Opened { connection, due, at: self.clock.now(), took });
+                        }
                     }
                     *left -= written as u64;
                 }
@@ -390,11 +396,11 @@ impl<'a> Sockets<'a> {
         Ok(())
     }
 
-    /// Closes everything. Returns what became of the flows, what was sampled, and windows.
-    pub(crate) fn finish(mut self) -> (Vec<FlowRecord>, Sampled, Vec<WindowRow>) {
+    /// Closes everything. Returns what became of the flows, what was sampled, windows, and connections.
+    pub(crate) fn finish(mut self) -> (Measured, Vec<Opened>) {
         self.learn();
         let mut flows = self.before;
         flows.extend(self.flows.iter().map(|(flow, state)| state.record(*flow)));
-        (flows, self.sampled, self.windows)
+        ((flows, self.sampled, self.windows), self.opened.unwrap_or_default())
     }
 }

@@ -10,8 +10,7 @@ use narrows::diagnostic::{Code, Diagnostic};
 use narrows::plan::Plan;
 use narrows::results::RealProgram;
 use narrows_proto::units::{Bytes, Time};
-use narrows_sim::observe::WindowRow;
-use narrows_sim::{FlowRecord, RecordedSession, Sampled};
+use narrows_sim::RecordedSession;
 
 use crate::assignment::Assignment;
 use crate::attached::{Frame, OnFrame};
@@ -22,7 +21,7 @@ use crate::host_times::{HostTimes, Opened, Responses};
 use crate::options::Options;
 use crate::processors;
 use crate::program::{self, Programs, Waiting};
-use crate::sockets::Sockets;
+use crate::sockets::{Measured, Sockets};
 use crate::sys;
 use crate::watchers::Watchers;
 use crate::ways::Ways;
@@ -37,9 +36,6 @@ pub(crate) struct Threads<'a> {
     /// Times of hosts are measured.
     pub(crate) measures: bool,
 }
-
-/// Flows, what was sampled of them, and windows.
-type Measured = (Vec<FlowRecord>, Sampled, Vec<WindowRow>);
 
 /// Results of all of them.
 pub(crate) struct Ran {
@@ -120,13 +116,13 @@ impl Threads<'_> {
         let (ready, begin) = (ready, begin);
         let _ = processors::keep_off();
         let Self { plan, hosts, ways, assignment, options, .. } = *self;
-        let mut sockets = Sockets::open(plan, hosts, ways, &assignment.controls, options.scale)?;
+        let (controls, scale) = (&assignment.controls, options.scale);
+        let mut sockets = Sockets::open(plan, hosts, ways, controls, scale, self.measures)?;
         let _ = ready.send(sockets.start());
         begin.iter().for_each(|begin| begin.send(()).unwrap_or_default());
         let goes_on = || !ends.stop.load(Ordering::Relaxed) && !ends.programs.are_left();
         sockets.run(&goes_on, &|| !ends.programs.are_over())?;
-        let opened = std::mem::take(&mut sockets.opened);
-        Ok((sockets.finish(), opened))
+        Ok(sockets.finish())
     }
 
     /// None if the traffic did not begin.

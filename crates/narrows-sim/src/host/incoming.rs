@@ -253,7 +253,8 @@ impl Host {
     }
 }
 
-/// Queues the acknowledgment `frame`, which has waited, and may answer a SYN.
+/// Queues the acknowledgment `frame`, which has waited, and may answer a SYN. Apart: as a closure of its caller it made all handlers of packets
+/// take 2 % more instructions.
 #[inline(never)]
 fn push_late(
     nic: &mut Nic,
