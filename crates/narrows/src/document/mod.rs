@@ -358,18 +358,20 @@ impl Document {
         Ok(self.complete(self.written()?))
     }
 
-    /// Leaves out what is off, and fills in what is inherited.
+    /// Leaves out what is off, and fills in what is inherited, but not what is off.
     fn complete<'a>(&self, mut root: DeTable<'a>) -> DeTable<'a> {
-        if let Some(schema) =
-            self.schema.filter(|_| self.texts.iter().any(|source| source.text.contains(OFF)))
-        {
-            accepted::leave_out(&mut root, schema());
+        let schema = self.schema.filter(|_| self.texts.iter().any(|source| source.text.contains(OFF)));
+        if let Some(schema) = schema {
+            accepted::leave_out(&mut root, schema(), &profile::COMPLETED);
         }
         for (table, into) in &self.inherited {
             inherit(&mut root, table, into);
         }
         if self.profiles {
             profile::complete(&mut root);
+        }
+        if let Some(schema) = schema {
+            accepted::leave_out(&mut root, schema(), &[]);
         }
         root
     }

@@ -136,6 +136,9 @@ pub(crate) fn names_of(carries: Carries) -> String {
     names.join(", ")
 }
 
+/// Names of the tables that profiles complete.
+pub(crate) const COMPLETED: [&str; 3] = ["transport", "rdma", "cc"];
+
 /// Gives the settings of all groups of traffic, and of the root, the values of their profiles where they have none. Mistakes in them
 /// would be found at the name of the profile.
 pub(crate) fn complete(root: &mut DeTable<'_>) {

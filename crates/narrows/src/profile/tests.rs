@@ -116,6 +116,21 @@ fn what_the_scenario_says_wins() {
 }
 
 #[test]
+fn what_is_off_is_filled_in_neither_by_a_profile_nor_by_the_transport_of_all_groups() {
+    let profile = "profile = \"linux-6.12\"\nsend_buffer = \"off\"\ntail_loss_probe = \"off\"";
+    let lines = "transport = { segmentation = \"off\" }\n\
+        cc = { cubic = { linux_hystart = \"off\", hystart = \"off\" } }";
+    let group = group(profile, lines);
+    let params = group.transport;
+    assert_eq!((params.send_buffer, params.segmentation, params.tail_loss_probe), (None, None, false));
+    let Some(Config::Cubic(cubic)) = group.cc else { panic!("CUBIC") };
+    assert!(cubic.linux_hystart.is_none() && !cubic.hystart);
+
+    let of_all = self::group("segmentation = {}\nack_every = 4", "transport = \"off\"").transport;
+    assert_eq!((of_all.segmentation.is_some(), of_all.ack_every), (true, 4), "the group has none of its own");
+}
+
+#[test]
 fn a_key_that_means_something_else_of_the_same_keeps_the_profile_away() {
     let lines = "cc = { cubic = { hystart_params = { samples = 4 } } }";
     let group = group("profile = \"linux-6.12\"\nreceive_window = \"1 MB\"\nack_delay = \"5 ms\"", lines);

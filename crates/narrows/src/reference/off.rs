@@ -12,7 +12,7 @@ impl Scenario {
     /// The schema with `"off"` wherever a scenario may have it in place of a value.
     pub fn schema_with_off() -> Value {
         let mut schema = offered(Self::schema());
-        let meaning = "As if the key, or this entry, was not written.";
+        let meaning = "As if the key, or this entry, was not written, and nothing fills it in; false where a setting is true or false.";
         schema["$defs"][DEFINITION] = json!({ "const": OFF, "description": meaning });
         schema
     }

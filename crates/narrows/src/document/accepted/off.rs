@@ -1,5 +1,6 @@
 //! `"off"` in place of what may be left out: a key that is not required, a table of a list, or an entry of a table whose names the
-//! document gives. It means that nothing was written there. Names and other texts may be "off" as any other.
+//! document gives. It means that nothing was written there, and that nothing is filled in; where a setting is true or false, it
+//! means false. Names and other texts may be "off" as any other.
 
 use serde_json::Value;
 use serde_spanned::Spanned;
@@ -10,23 +11,36 @@ use super::{entry, inside, shapes};
 /// The word that switches off.
 pub(crate) const OFF: &str = "off";
 
-/// Takes what is `"off"` out of a scenario.
-pub(crate) fn leave_out(table: &mut DeTable<'_>, root: &'static Value) {
-    leave_out_of_table(table, root, &shapes(root, root));
+/// Takes what is `"off"` out of a scenario, but not out of tables with these names.
+pub(crate) fn leave_out(table: &mut DeTable<'_>, root: &'static Value, but: &[&str]) {
+    leave_out_of_table(table, root, &shapes(root, root), but);
 }
 
-fn leave_out_of_table(table: &mut DeTable<'_>, root: &'static Value, shapes_of_it: &[&'static Value]) {
+fn leave_out_of_table(
+    table: &mut DeTable<'_>,
+    root: &'static Value,
+    shapes_of_it: &[&'static Value],
+    but: &[&str],
+) {
     let off: Vec<_> = table
         .iter()
         .filter(|(key, value)| is_off(value) && may_be_off(root, shapes_of_it, key.get_ref()))
         .map(|(key, _)| key.get_ref().clone())
         .collect();
     for key in off {
-        table.remove(key.as_ref());
+        if is_either(root, shapes_of_it, &key) {
+            let value = table.get_mut(key.as_ref()).expect("it is there");
+            *value.get_mut() = DeValue::Boolean(false);
+        } else {
+            table.remove(key.as_ref());
+        }
     }
     for (key, value) in table.iter_mut() {
         let key = key.get_ref().as_ref();
-        leave_out_of_value(value.get_mut(), root, shapes_of_it.iter().filter_map(|shape| inside(shape, key)));
+        if !but.contains(&key) {
+            let schemas = shapes_of_it.iter().filter_map(|shape| inside(shape, key));
+            leave_out_of_value(value.get_mut(), root, schemas, but);
+        }
     }
 }
 
@@ -34,10 +48,11 @@ fn leave_out_of_value(
     value: &mut DeValue<'_>,
     root: &'static Value,
     schemas: impl Iterator<Item = &'static Value>,
+    but: &[&str],
 ) {
     let all = || schemas.flat_map(|value| shapes(root, value)).collect::<Vec<_>>();
     match value {
-        DeValue::Table(table) => leave_out_of_table(table, root, &all()),
+        DeValue::Table(table) => leave_out_of_table(table, root, &all(), but),
         DeValue::Array(array) => {
             let elements: Vec<_> =
                 all().into_iter().filter_map(entry).flat_map(|value| shapes(root, value)).collect();
@@ -47,7 +62,7 @@ fn leave_out_of_value(
             }
             for element in array.iter_mut() {
                 if let DeValue::Table(table) = element.get_mut() {
-                    leave_out_of_table(table, root, &elements);
+                    leave_out_of_table(table, root, &elements, but);
                 }
             }
         }
@@ -66,6 +81,13 @@ fn may_be_off(root: &'static Value, shapes_of_it: &[&'static Value], key: &str) 
         return with_it.all(|shape| !is_required(shape, key) && !is_text(root, &shape["properties"][key]));
     }
     shapes_of_it.iter().filter_map(|shape| entry(shape)).any(|entry| !is_text(root, entry))
+}
+
+/// Whether all that a key of these shapes takes is true or false.
+fn is_either(root: &'static Value, shapes_of_it: &[&'static Value], key: &str) -> bool {
+    let mut with_it = shapes_of_it.iter().filter_map(|shape| shape["properties"].get(key)).peekable();
+    with_it.peek().is_some()
+        && with_it.all(|value| shapes(root, value).iter().any(|shape| shape["type"] == "boolean"))
 }
 
 pub(crate) fn is_required(shape: &Value, key: &str) -> bool {
