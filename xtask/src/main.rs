@@ -1,5 +1,6 @@
 //! Chores of this workspace. `cargo xtask --help` lists them.
 
+mod agreement;
 mod attack;
 mod bench;
 mod bpf;

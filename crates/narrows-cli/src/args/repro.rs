@@ -25,7 +25,7 @@ pub(crate) struct Repro {
     /// Only this figure or table: --figure 3, --figure "Table 1"
     #[arg(long, value_name = "N")]
     pub(crate) figure: Option<String>,
-    /// The short form: one seed, shorter runs, fewer experiments
+    /// The short form: one seed, fewer experiments, some of them shorter
     #[arg(long)]
     pub(crate) quick: bool,
     /// Repeat each experiment with this many seeds [default: 5, with --quick 1]

@@ -265,11 +265,11 @@ fn a_reader_who_stops_reading_breaks_nothing() {
 #[test]
 fn a_figure_of_a_paper_leaves_claims_a_page_and_scenarios_that_can_be_checked() {
     let place = place();
-    let arguments = ["repro", "bcn", "--quick", "--figure", "table 5", "--seeds", "1", "--json"];
+    let arguments = ["repro", "rackcc", "--quick", "--figure", "figure 3a", "--seeds", "1", "--json"];
     let output = narrows(&place, &arguments);
     assert_eq!(status(&output), Some(0), "{}", text(&output.stderr));
     let printed: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    let folder = place.path().join("out/repro/bcn");
+    let folder = place.path().join("out/repro/rackcc");
     assert_eq!(json(&folder.join("claims.json")), printed);
     let claims = printed["claims"].as_array().unwrap();
     assert!(!claims.is_empty());

@@ -40,7 +40,7 @@ fn a_folder_with_something_else_in_it_is_never_replaced() {
             &["run", "small.toml"],
             &["compare", "small.toml", "--variant", variant],
             &["trace", "out/small", "--qlog"],
-            &["repro", "bcn", "--quick", "--figure", "table 5"],
+            &["repro", "rackcc", "--quick", "--figure", "figure 3a"],
         ];
         for command in commands {
             let output = narrows(&place, &[command, &["--out", "proj", "--overwrite"]].concat());
@@ -96,7 +96,8 @@ fn results_with_all_that_was_added_by_narrows_are_replaced() {
     assert_eq!(names(&place.path().join("a")).len(), 14);
     let several = [run, &["--seeds", "2"]].concat();
     let compare = ["compare", "small.toml", "small.toml", "--seeds", "1", "--out", "a", "--overwrite"];
-    let repro = ["repro", "bcn", "--quick", "--figure", "table 5", "--out", "a", "--overwrite", "--quiet"];
+    let repro =
+        ["repro", "rackcc", "--quick", "--figure", "figure 3a", "--out", "a", "--overwrite", "--quiet"];
     for command in [run, &several, &compare, &repro, run] {
         let output = narrows(&place, command);
         assert_eq!(status(&output), Some(0), "{command:?}: {}", text(&output.stderr));
@@ -252,7 +253,7 @@ fn an_imported_scenario_is_there_with_its_traces_or_not_at_all() {
 }
 
 /// Several runs of some hundred milliseconds.
-const PAPER: [&str; 8] = ["repro", "bcn", "--quick", "--figure", "table 5", "--seeds", "4", "--out"];
+const PAPER: [&str; 8] = ["repro", "rackcc", "--quick", "--figure", "figure 3a", "--seeds", "4", "--out"];
 
 /// A reproduction that is ended in this way when it has kept a run; the runs it has kept.
 #[cfg(unix)]

@@ -16,7 +16,7 @@ fn what_cannot_be_printed_is_told_by_every_command() {
     std::fs::write(place.path().join("sweep.toml"), sweep).unwrap();
     let matrix = "Nodes 16\nConnections 1\n0->1 id 1 start 0 size 2000\n";
     std::fs::write(place.path().join("one.cm"), matrix).unwrap();
-    let figure: &[&str] = &["repro", "bcn", "--quick", "--figure", "table 5"];
+    let figure: &[&str] = &["repro", "rackcc", "--quick", "--figure", "figure 3a"];
     let commands: [&[&str]; 33] = [
         &["run", "small.toml"],
         &["run", "small.toml", "--json", "--overwrite"],
