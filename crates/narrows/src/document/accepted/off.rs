@@ -83,7 +83,7 @@ fn may_be_off(root: &'static Value, shapes_of_it: &[&'static Value], key: &str) 
     shapes_of_it.iter().filter_map(|shape| entry(shape)).any(|entry| !is_text(root, entry))
 }
 
-/// Whether all that a key of these shapes takes is true or false.
+/// Whether a key takes true or false in all of these shapes that have it.
 fn is_either(root: &'static Value, shapes_of_it: &[&'static Value], key: &str) -> bool {
     let mut with_it = shapes_of_it.iter().filter_map(|shape| shape["properties"].get(key)).peekable();
     with_it.peek().is_some()
