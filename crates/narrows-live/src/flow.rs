@@ -1,5 +1,7 @@
 //! A flow of real hosts: what its receiver has read, and what the kernel says of its sender.
 
+use std::mem;
+
 use narrows_proto::stream::Stats;
 use narrows_proto::units::{BitRate, Bytes, Time};
 use narrows_sim::observe::WindowRow;
@@ -22,6 +24,8 @@ pub(crate) struct Flow {
     /// Payload that was delivered when the measured time began and ended.
     pub(crate) measured: [Option<u64>; 2],
     stats: Stats,
+    /// Segments that its sender had received, and expiries of its timer, when its window was recorded last.
+    recorded: [u64; 2],
 }
 
 impl Flow {
@@ -36,6 +40,7 @@ impl Flow {
             delivered: 0,
             measured: [None; 2],
             stats: Stats::default(),
+            recorded: [0; 2],
         }
     }
 
@@ -52,12 +57,17 @@ impl Flow {
         };
     }
 
-    /// The window as it stands in the scaled time of the fabric.
-    pub(crate) fn window(&self, flow: FlowId, at: Time, info: &TcpInfo, scale: f64) -> WindowRow {
+    /// The window as it stands in the scaled time of the fabric. None if nothing has arrived at the sender since the last one and its
+    /// timer has not expired: simulated senders that wait are not recorded either, and means of both are of the same moments.
+    pub(crate) fn window(&mut self, flow: FlowId, at: Time, info: &TcpInfo, scale: f64) -> Option<WindowRow> {
+        let happened = [info.segments_received(), info.timeouts()];
+        if mem::replace(&mut self.recorded, happened) == happened {
+            return None;
+        }
         let pacing = Some(info.pacing()).filter(|pacing| *pacing < u64::MAX);
         let pacing = pacing.map(|bytes| BitRate::from_f64(bytes as f64 * 8.0 * scale));
         let Stats { retransmitted, marked, timeouts, .. } = self.stats;
-        WindowRow {
+        Some(WindowRow {
             at,
             flow,
             cwnd: Bytes::new(info.window() * info.segment()),
@@ -70,7 +80,7 @@ impl Flow {
             cnps: 0,
             timeouts,
             messages: 0,
-        }
+        })
     }
 
     pub(crate) fn record(&self, flow: FlowId) -> FlowRecord {

@@ -192,6 +192,11 @@ impl TcpInfo {
         self.u64(120)
     }
 
+    /// Segments that have arrived, acknowledgments among them.
+    pub(crate) fn segments_received(&self) -> u64 {
+        self.u32(140)
+    }
+
     /// Segments delivered with a mark.
     pub(crate) fn marked(&self) -> u64 {
         self.u32(196)

@@ -197,6 +197,27 @@ fn what_the_kernel_lacks_is_loaded_for_the_run_and_sees_every_mark() {
 }
 
 #[test]
+fn windows_of_senders_that_wait_are_not_recorded() {
+    if missing().is_some() {
+        return;
+    }
+    let far = r#"long_lived = { flows = 2, size = "1 B", from = ["left/*"], to = ["right/*"] }"#;
+    let slow = DUMBBELL
+        .replace("2 ms", "50 ms")
+        .replace(r#"permutation = { size = "1 B", among = ["left/*"] }"#, far);
+    let text = slow + "[record]\nwindows = { interval = \"1 ms\" }\n";
+    let results = run(&planned(&text, "cubic = {}", ""));
+    let windows = results.windows.expect("they are recorded");
+    let bytes: Vec<_> = results.flows.iter().filter(|flow| flow.size.get() == 1).collect();
+    assert_eq!(bytes.len(), 2);
+    for flow in bytes {
+        let rows: Vec<_> = windows.iter().filter(|row| row.flow == flow.flow).collect();
+        // One byte takes two round trips of 100 ms, in which a SYN ACK and an acknowledgment come back.
+        assert!((1..=4).contains(&rows.len()), "{rows:?}");
+    }
+}
+
+#[test]
 fn a_run_that_is_interrupted_is_not_complete() {
     if missing().is_some() {
         return;
