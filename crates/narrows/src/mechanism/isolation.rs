@@ -85,19 +85,9 @@ fn check(path: &str, switch: &Switch, isolation: &Isolation, checker: &mut Check
             at.error(key, Diagnostic::error(Code::Threshold, message));
         }
     }
-    let mut ordered = |key: &str, low: Bytes, other: &str, high: Bytes| {
-        if low > high {
-            let message = format!("{key} = {low}, expected at most {other} = {high}");
-            at.error(key, Diagnostic::error(Code::Threshold, message));
-        }
-    };
-    ordered("go", go, "stop", stop);
-    ordered("propagate_ingress", propagate_ingress, "stop", stop);
-    if isolation.scheme == Scheme::Edvl && go <= detect {
-        let message = format!("go = {go}, which is not above detect = {detect}");
-        let warning = Diagnostic::warning(Code::GivesUp, message);
-        at.error("go", warning.help("raise go and stop, or lower detect"));
-    }
+    ordered(&mut at, "go", go, "stop", stop);
+    ordered(&mut at, "propagate_ingress", propagate_ingress, "stop", stop);
+    check_end(isolation, &mut at);
     let message = format!("table = {table}, expected 1 to {LARGEST_TABLE}");
     at.unless((1..=LARGEST_TABLE).contains(&table), "table", &message);
     let message = format!("share = {share}, expected at least 0, less than 1");
@@ -109,6 +99,34 @@ fn check(path: &str, switch: &Switch, isolation: &Isolation, checker: &mut Check
     }
     at.unless(isolation.messages > 0, "messages", "messages = 0, expected at least 1");
     at.frame("message_size", isolation.message_size);
+}
+
+fn ordered(at: &mut At<'_, '_>, key: &str, low: Bytes, other: &str, high: Bytes) {
+    if low > high {
+        let message = format!("{key} = {low}, expected at most {other} = {high}");
+        at.error(key, Diagnostic::error(Code::Threshold, message));
+    }
+}
+
+/// When enhanced DVL gives up a queue.
+fn check_end(isolation: &Isolation, at: &mut At<'_, '_>) {
+    let Isolation { scheme, detect, go, .. } = *isolation;
+    let free_below = isolation.free_below();
+    let mut key = "detect";
+    if isolation.free_below.is_some() {
+        key = "free_below";
+        at.unless(free_below > Bytes::ZERO, key, "free_below = 0 B, expected more");
+        ordered(at, key, free_below, "detect", detect);
+        if scheme != Scheme::Edvl {
+            let message = "free_below is for scheme = \"edvl\": others give up queues by other rules";
+            at.error(key, Diagnostic::error(Code::Conflict, message).help("leave it out"));
+        }
+    }
+    if scheme == Scheme::Edvl && go <= free_below {
+        let message = format!("go = {go}, which is not above {key} = {free_below}");
+        let warning = Diagnostic::warning(Code::GivesUp, message);
+        at.error("go", warning.help(format!("raise go and stop, or lower {key}")));
+    }
 }
 
 static COUNTERS: Counters = Counters {

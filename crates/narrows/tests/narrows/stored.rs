@@ -58,6 +58,7 @@ const MAY_BE_MISSING: &[(&str, &[&str])] = &[
             "Switch.themis",
             "Themis.hold",
             "Switch.rack_agent",
+            "Isolation.free_below",
             "Isolation.joint_stop",
             "Traffic.cc",
             "Traffic.rdma",

@@ -16,6 +16,9 @@ pub struct Isolation {
     pub priority: u8,
     /// A queue that holds this much is congested, and names flows as `naming` says when packets join it.
     pub detect: Bytes,
+    /// A port of enhanced DVL gives up its queue for isolated flows when it holds less than this together with the normal queue.
+    /// `detect` unless given; with less a queue is given up and allocated again less often.
+    pub free_below: Option<Bytes>,
     /// Which flow a congested queue names.
     pub naming: Naming,
     /// A congested queue that holds more than this has one at the links that feed it.
@@ -25,7 +28,7 @@ pub struct Isolation {
     /// With more than this from a link that came isolated, the class of isolated flows is stopped there. What the neighbor
     /// does not isolate, for want of room in its table, no such stop would hold back.
     pub stop: Bytes,
-    /// It may go on with no more than this. With enhanced DVL more than `detect`, or else the queue is given up each time its
+    /// It may go on with no more than this. With enhanced DVL more than `free_below`, or else the queue is given up each time its
     /// class is stopped.
     pub go: Bytes,
     /// Flows a port can isolate at once. Others stay where they are, and PFC does what it does without isolation.
@@ -64,7 +67,7 @@ pub enum Scheme {
     /// upstream are notified then.
     Dvl,
     /// Enhanced DVL: each switch decides for itself. A congested queue goes when both queues of the port together hold less than
-    /// what makes a queue congested.
+    /// `free_below`.
     #[default]
     Edvl,
     /// IEEE 802.1Qcz: neighbors are notified of each flow at once; a queue goes when it is empty and what neighbors have named
@@ -144,6 +147,7 @@ impl Default for Isolation {
             scheme: Scheme::default(),
             priority: 0,
             detect: Bytes::new(20_000),
+            free_below: None,
             naming: Naming::default(),
             propagate_egress: Bytes::new(20_000),
             propagate_ingress: Bytes::new(20_000),
@@ -165,6 +169,11 @@ impl Default for Isolation {
 }
 
 impl Isolation {
+    /// A port of enhanced DVL gives up its queue for isolated flows when both queues hold less than this.
+    pub fn free_below(&self) -> Bytes {
+        self.free_below.unwrap_or(self.detect)
+    }
+
     /// When a stop of isolated flows stops the other queue of the port too.
     pub fn joint_stop(&self) -> JointStop {
         self.joint_stop.unwrap_or(match self.scheme {

@@ -23,6 +23,7 @@ use crate::world::OWN;
 pub(crate) struct Stage {
     config: Isolation,
     joint_stop: JointStop,
+    free_below: u64,
     /// The queue of the watched priority.
     watched: usize,
     lanes: Vec<Lane>,
@@ -62,6 +63,7 @@ impl AtPorts for Stage {
         };
         Some(Self {
             joint_stop: config.joint_stop(),
+            free_below: config.free_below().get(),
             watched: config.priority.into(),
             earned: config.share / (1.0 - config.share).max(1e-9),
             lanes: (0..site.ports)
@@ -382,9 +384,9 @@ impl Stage {
         match self.config.scheme {
             // One that a neighbor has requested may be far below from the beginning: it has to have been above.
             Scheme::Edvl => {
-                let congested = view.aside() + view.backlogs[self.watched] >= detect;
-                lane.was_congested |= congested;
-                !congested && !view.side_is_stopped() && lane.was_congested
+                let waits = view.aside() + view.backlogs[self.watched];
+                lane.was_congested |= waits >= detect;
+                waits < self.free_below && !view.side_is_stopped() && lane.was_congested
             }
             Scheme::Dvl => {
                 view.aside() == 0 && view.backlogs[self.watched] < detect && !lane.has_downstream()

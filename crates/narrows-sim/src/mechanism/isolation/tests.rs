@@ -167,6 +167,16 @@ fn each_scheme_ends_isolation_in_its_own_way() {
 }
 
 #[test]
+fn a_queue_that_is_freed_below_less_than_what_makes_it_congested_stays_between_the_two() {
+    let mut stage = stage(&Isolation { free_below: Some(Bytes::new(5_000)), ..Isolation::default() });
+    isolate(&mut stage, 0, 1);
+    stage.on_stop(View { backlogs: &waiting(2_000, 3_000), ..view(0, 0) }, &mut ());
+    assert!(is_isolated(&stage, 1));
+    stage.on_stop(View { backlogs: &waiting(2_000, 2_999), ..view(0, 0) }, &mut ());
+    assert!(!is_isolated(&stage, 1));
+}
+
+#[test]
 fn a_queue_that_is_stopped_or_that_a_neighbor_has_just_asked_for_does_not_go() {
     let stopped = View { stops: 1 << SIDE_CLASS, ..view(0, 0) };
     let mut own = stage(&Isolation::default());
