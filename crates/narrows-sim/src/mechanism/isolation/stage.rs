@@ -23,7 +23,6 @@ use crate::world::OWN;
 pub(crate) struct Stage {
     config: Isolation,
     joint_stop: JointStop,
-    free_below: u64,
     /// The queue of the watched priority.
     watched: usize,
     lanes: Vec<Lane>,
@@ -63,7 +62,6 @@ impl AtPorts for Stage {
         };
         Some(Self {
             joint_stop: config.joint_stop(),
-            free_below: config.free_below().get(),
             watched: config.priority.into(),
             earned: config.share / (1.0 - config.share).max(1e-9),
             lanes: (0..site.ports)
@@ -386,7 +384,7 @@ impl Stage {
             Scheme::Edvl => {
                 let waits = view.aside() + view.backlogs[self.watched];
                 lane.was_congested |= waits >= detect;
-                waits < self.free_below && !view.side_is_stopped() && lane.was_congested
+                waits < self.config.free_below().get() && !view.side_is_stopped() && lane.was_congested
             }
             Scheme::Dvl => {
                 view.aside() == 0 && view.backlogs[self.watched] < detect && !lane.has_downstream()
