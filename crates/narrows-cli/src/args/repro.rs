@@ -28,7 +28,7 @@ pub(crate) struct Repro {
     /// The short form: one seed, fewer experiments, some of them shorter
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Repeat each experiment with this many seeds [default: 5, with --quick 1]
+    /// Repeat each experiment with this many seeds [default: as many as verdicts need, 3 to 10; with --quick 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) seeds: Option<u32>,
     /// Put this congestion control in place of the one that is tested, and judge rates, queues and losses alone

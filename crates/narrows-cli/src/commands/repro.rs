@@ -5,7 +5,7 @@ use std::sync::{Arc, Once};
 use narrows::diagnostic::Checked;
 use narrows::plan::Plan;
 use narrows::repro::{
-    self, Found, Kept, Paper, Ran, Reproduction, Run, Stored, Study, find, papers, score, start,
+    self, Found, Kept, Paper, Ran, Reproduction, Stored, Study, find, papers, score, start,
 };
 use narrows::results::{Broken, Output, Results};
 use narrows::visible::shown_path;
@@ -45,33 +45,27 @@ pub(crate) fn repro(arguments: &args::Repro) -> Checked<Status> {
         quick: arguments.quick,
         seeds: arguments.seeds,
     };
-    let study = Study::new(paper, &request)?;
+    let mut study = Study::new(paper, &request)?;
     let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from("out/repro").join(&study.paper.name));
     // The default folder is the command's own, so that it can be repeated.
     let output = Output::begin(&out, arguments.overwrite || arguments.out.is_none())?;
     catch_interrupts(RUNS_KEPT);
     let execution = &arguments.execution;
     if !execution.json {
-        let seeds = if study.seeds == 1 { "1 seed".into() } else { format!("{} seeds", study.seeds) };
         let (title, runs, version) = (&study.paper.title, study.runs.len(), env!("CARGO_PKG_VERSION"));
-        let name = &study.paper.name;
+        let (name, seeds) = (&study.paper.name, study.seeds_text());
         say!("{name} · {title} · {runs} runs · {seeds} · narrows {version}");
     }
     let kept = Kept::beside(&output);
-    let ran = run_missing(&study, &kept, execution)?;
-    let all = ran.iter().cloned().collect::<Option<Vec<_>>>();
-    let Some(all) = all.filter(|_| !is_interrupted()) else {
-        let (done, runs) = (ran.iter().flatten().count(), study.runs.len());
-        let place = kept.folder().display();
-        complain!("{done} of {runs} runs are kept in {place}: the same command resumes from there");
+    let Some(ran) = run_study(&mut study, &kept, execution)? else {
         return Ok(Status::Interrupted);
     };
-    let (measured, broken): (Vec<_>, Vec<_>) = all.into_iter().unzip();
+    let (measured, broken): (Vec<_>, Vec<_>) = ran.into_iter().unzip();
     let broken = study.runs.iter().zip(broken);
     let broken: Vec<_> =
         broken.flat_map(|(run, all)| all.into_iter().map(|each| (run.name.clone(), each))).collect();
-    let as_chosen = |run: &&Run| run.alternative.is_none() && run.plan.scenario.seed == 1;
-    let plans: Vec<_> = study.runs.iter().filter(as_chosen).map(|run| Arc::clone(&run.plan)).collect();
+    let as_chosen = study.runs.iter().filter(|run| run.is_as_chosen());
+    let plans: Vec<_> = as_chosen.map(|run| Arc::clone(&run.plan)).collect();
     let reproduction = study.conclude(measured);
     let ended = finish(&reproduction, output, &out, &broken, arguments)?;
     kept.remove();
@@ -79,6 +73,28 @@ pub(crate) fn repro(arguments: &args::Repro) -> Checked<Status> {
         write_qlogs(&plans, folder, arguments.overwrite)?;
     }
     Ok(ended)
+}
+
+/// Outcomes of all runs, with more seeds as long as claims are undecided. None if Ctrl-C ended them.
+fn run_study(study: &mut Study, kept: &Kept, execution: &args::Execution) -> Checked<Option<Vec<Ran>>> {
+    let mut ran: Vec<Ran> = Vec::new();
+    loop {
+        let more = run_missing(study, ran.len(), kept, execution)?;
+        let done = ran.len() + more.iter().flatten().count();
+        let Some(more) = more.into_iter().collect::<Option<Vec<_>>>().filter(|_| !is_interrupted()) else {
+            let (runs, place) = (study.runs.len(), kept.folder().display());
+            complain!("{done} of {runs} runs are kept in {place}: the same command resumes from there");
+            return Ok(None);
+        };
+        ran.extend(more);
+        let measured: Vec<_> = ran.iter().map(|(measured, _)| measured.clone()).collect();
+        if !study.extend(&measured)? {
+            return Ok(Some(ran));
+        }
+        if !execution.quiet {
+            complain!("{} more runs, of claims that other seeds might change", study.runs.len() - ran.len());
+        }
+    }
 }
 
 /// Simulates each experiment as chosen once more, and writes what its flows do.
@@ -124,8 +140,14 @@ fn as_folder(path: &Path) -> PathBuf {
     if path.components().count() > 1 { path.to_owned() } else { Path::new(".").join(path) }
 }
 
-/// Outcomes of all runs: of those that were run before, and of those that are run now. None of those that Ctrl-C left out.
-fn run_missing(study: &Study, kept: &Kept, execution: &args::Execution) -> Checked<Vec<Option<Ran>>> {
+/// Outcomes of the runs from this number on: of those that were run before, and of those that are run now. None of those that Ctrl-C
+/// left out.
+fn run_missing(
+    study: &Study,
+    from: usize,
+    kept: &Kept,
+    execution: &args::Execution,
+) -> Checked<Vec<Option<Ran>>> {
     let mut damaged = 0;
     let mut find = |run: usize| match kept.find(study, run) {
         Found::Ran(ran) => Some(ran),
@@ -135,8 +157,8 @@ fn run_missing(study: &Study, kept: &Kept, execution: &args::Execution) -> Check
             None
         }
     };
-    let mut all: Vec<_> = (0..study.runs.len()).map(&mut find).collect();
-    let missing: Vec<usize> = (0..all.len()).filter(|run| all[*run].is_none()).collect();
+    let mut all: Vec<_> = (from..study.runs.len()).map(&mut find).collect();
+    let missing: Vec<usize> = (from..study.runs.len()).filter(|run| all[run - from].is_none()).collect();
     if damaged > 0 {
         complain!("{damaged} of the runs that were kept are damaged: they are run again");
     }
@@ -170,7 +192,7 @@ fn run_missing(study: &Study, kept: &Kept, execution: &args::Execution) -> Check
     };
     let finished = side_by_side(named.collect(), execution, None, finish)?;
     for (run, ran) in missing.iter().zip(finished) {
-        all[*run] = ran;
+        all[run - from] = ran;
     }
     Ok(all)
 }

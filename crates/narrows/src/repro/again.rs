@@ -43,7 +43,7 @@ impl Stored {
     /// # Errors
     /// If the paper has experiments that were not run, or not as they are now.
     pub fn conclude(self, paper: Arc<Paper>) -> Checked<Reproduction> {
-        let request = Request { figure: self.figure.as_deref(), quick: self.quick, seeds: Some(self.seeds) };
+        let request = Request { figure: self.figure.as_deref(), quick: self.quick, seeds: self.seeds };
         let study = Study::select(paper, &request)?;
         self.compare(&study)?;
         let values = |values: Vec<Number>| values.into_iter().map(|Number(value)| value).collect();

@@ -212,7 +212,7 @@ fn a_paper_is_repeated_with_verdicts_intervals_and_sensitivity() {
 #[test]
 fn the_quick_form_leaves_out_and_says_so() {
     let reproduction = reproduce(Request { quick: true, ..Request::default() });
-    assert_eq!((reproduction.seeds, reproduction.left_out), (1, 2));
+    assert_eq!((reproduction.seeds, reproduction.left_out), (Some(1), 2));
     assert!(reproduction.claims().all(|judged| judged.measured.is_none_or(|each| each.interval.is_none())));
     assert!(reproduction.parameters.iter().all(|outcome| outcome.rows.is_empty()));
     assert_eq!(reproduction.command(), "narrows repro tiny --quick");

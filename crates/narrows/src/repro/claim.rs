@@ -164,6 +164,15 @@ impl Expected {
         let more = if half.is_finite() { half } else { 0.0 };
         low >= least - more && high <= most + more
     }
+
+    /// Whether an interval around a value has room for another verdict.
+    pub(super) fn is_undecided(&self, value: f64, (low, high): (f64, f64)) -> bool {
+        if self.holds(value) {
+            return !self.settles((low, high));
+        }
+        let (least, most) = self.band();
+        low <= most && high >= least
+    }
 }
 
 impl Claim {

@@ -6,7 +6,7 @@ use super::outcome::{Judged, Tested};
 use super::places::{Explanation, Place, places};
 use super::{Expected, Parameter, Verdict};
 use crate::numbers::with_interval;
-use crate::statistics::Estimate;
+use crate::statistics::{Estimate, FEWEST};
 
 /// All claims with their verdicts, and what is wrong with their notes.
 pub(super) fn judge(
@@ -128,6 +128,16 @@ impl Judge<'_> {
 /// Other seeds would not say otherwise of a claim.
 fn settles(claim: &Claim, found: &Estimate) -> bool {
     found.interval.is_none_or(|interval| claim.expected.settles(interval))
+}
+
+/// Other seeds might give a claim another verdict: values that hold and values that do not are both in its interval, or, without one,
+/// between its smallest and its largest value; or only one or two seeds gave a value.
+pub(super) fn undecided(claim: &Claim, observed: &Observed<'_>) -> bool {
+    let found = measured(observed, None, &claim.quantity, claim.over.as_deref());
+    found.is_some_and(|found| {
+        let (low, high) = found.interval.unwrap_or(found.range);
+        found.samples < FEWEST || low < high && claim.expected.is_undecided(found.mean, (low, high))
+    })
 }
 
 /// A quantity over seeds, or the ratio of two.

@@ -16,7 +16,9 @@ pub(super) const VERDICTS: &str = "Verdicts are computed. match: the measured va
     but the interval reaches beyond twice the band, or over the bound: other seeds might say otherwise. miss: none of these, or there was nothing \
     to measure. Measured is the geometric mean over seeds (arithmetic if a seed has 0); relations are measured as \
     ratios, seed by seed. In brackets: 95 % confidence interval (Student's t of logarithms). In parentheses, with fewer than three \
-    seeds or a seed that has 0: the smallest and the largest value, or why there is no interval.";
+    seeds or a seed that has 0: the smallest and the largest value, or why there is no interval. Unless a number is asked for, \
+    experiments have three seeds, and those with an undecided claim five, then ten: one whose interval has values that hold and values \
+    that do not, or, without an interval, the range of its values; or of which only one or two seeds gave a value.";
 
 impl Reproduction {
     /// The whole as Markdown.

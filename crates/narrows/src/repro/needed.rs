@@ -39,7 +39,7 @@ pub(super) fn needed<'a>(
 }
 
 /// The quantities that one follows from: those of a sweep, or itself.
-fn sources<'a>(sweeps: &'a [Sweep], quantity: &'a str) -> impl Iterator<Item = &'a str> {
+pub(super) fn sources<'a>(sweeps: &'a [Sweep], quantity: &'a str) -> impl Iterator<Item = &'a str> {
     let sweep = sweeps.iter().find(|sweep| sweep.name == quantity);
     let points = sweep.into_iter().flat_map(|sweep| &sweep.points).map(|(_, quantity)| quantity.as_str());
     points.chain(std::iter::once(quantity).filter(move |_| sweep.is_none()))

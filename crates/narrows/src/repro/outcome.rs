@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::scoreboard::{Score, Tally};
 use super::stored::Stored;
-use super::{Axis, Claim, Expected, Figure, Origin, Paper, Parameter, Reference, Style, Verdict};
+use super::{Axis, Claim, Expected, Figure, Origin, Paper, Parameter, Reference, Style, Verdict, seeds};
 use crate::numbers::{number, with_interval};
 use crate::statistics::Estimate;
 
@@ -16,8 +16,8 @@ use crate::statistics::Estimate;
 pub struct Reproduction {
     /// The paper.
     pub paper: Arc<Paper>,
-    /// Seeds of each experiment, from 1 on.
-    pub seeds: u32,
+    /// Seeds of each experiment, from 1 on; none if as many were run as verdicts needed.
+    pub seeds: Option<u32>,
     /// The short form.
     pub quick: bool,
     /// Only this figure.
@@ -38,7 +38,6 @@ pub struct Reproduction {
     pub stored: Stored,
     /// The version of Narrows that measured it.
     pub narrows: String,
-    pub(super) usual_seeds: bool,
 }
 
 /// A figure or a table.
@@ -145,15 +144,15 @@ impl Reproduction {
         if self.quick {
             command += " --quick";
         }
-        if !self.usual_seeds {
-            command += &format!(" --seeds {}", self.seeds);
+        if let Some(seeds) = self.seeds.filter(|_| self.seeds != seeds::usual(self.quick)) {
+            command += &format!(" --seeds {seeds}");
         }
         command
     }
 
-    /// `seed 1` or `seeds 1 to 5`.
+    /// Its seeds, in words.
     pub(super) fn seeds_text(&self) -> String {
-        if self.seeds == 1 { "seed 1".into() } else { format!("seeds 1 to {}", self.seeds) }
+        seeds::text(self.seeds)
     }
 }
 

@@ -19,7 +19,8 @@ pub struct Stored {
     pub narrows: String,
     pub(super) quick: bool,
     pub(super) figure: Option<String>,
-    pub(super) seeds: u32,
+    /// None if as many were run as verdicts needed.
+    pub(super) seeds: Option<u32>,
     /// Checksum of what each experiment's scenario says; what it leaves to defaults is not in it.
     pub(super) scenarios: BTreeMap<String, String>,
     pub(super) measured: Values,

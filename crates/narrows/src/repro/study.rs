@@ -1,6 +1,7 @@
 //! From a paper to a list of runs, and from what they measured to a reproduction.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use super::judge::judge;
@@ -10,19 +11,12 @@ use super::outcome::{DrawnChart, DrawnCurve, FigureOutcome, ParameterOutcome, Re
 use super::stored::Stored;
 use super::{
     Alternative, Chart, Claim, Curve, Experiment, Figure, Measured, Origin, Paper, Parameter, Points, Table,
-    experiment_of, find_key,
+    experiment_of, find_key, seeds,
 };
 use crate::diagnostic::{Checked, Code, Diagnostic};
 use crate::document::Document;
 use crate::plan::Plan;
 use crate::results::Results;
-
-/// Seeds of the full form.
-const SEEDS: u32 = 5;
-/// Seeds of the quick form.
-const QUICK_SEEDS: u32 = 1;
-/// The most seeds of each alternative of a parameter.
-const ALTERNATIVE_SEEDS: u32 = 3;
 
 /// More runs than these are not planned.
 const MOST_RUNS: usize = 100_000;
@@ -34,7 +28,7 @@ pub struct Request<'a> {
     pub figure: Option<&'a str>,
     /// The short form.
     pub quick: bool,
-    /// Seeds, if not as many as usual.
+    /// Seeds of each experiment. Without: one in the short form, else as many as verdicts need.
     pub seeds: Option<u32>,
 }
 
@@ -45,12 +39,12 @@ pub struct Study {
     pub paper: Arc<Paper>,
     /// All runs.
     pub runs: Vec<Run>,
-    /// Seeds of each experiment, from 1 on.
-    pub seeds: u32,
+    /// Seeds of each experiment, from 1 on; none if as many are run as verdicts need.
+    pub seeds: Option<u32>,
     pub(super) quick: bool,
     pub(super) figure: Option<String>,
     figures: Vec<Figure>,
-    claims: Vec<Claim>,
+    pub(super) claims: Vec<Claim>,
     left_out: usize,
     pub(super) parameters: Vec<Parameter>,
     pub(super) experiments: Vec<Experiment>,
@@ -67,7 +61,7 @@ pub struct Run {
     pub plan: Arc<Plan>,
     /// Number of the parameter and of its alternative; none if everything is as chosen.
     pub alternative: Option<(usize, usize)>,
-    experiment: usize,
+    pub(super) experiment: usize,
 }
 
 /// Measurements of all runs, with warnings and scenarios.
@@ -89,7 +83,7 @@ impl Study {
         let mut study = Self::select(paper.into(), request)?;
         study.check_size()?;
         for experiment in 0..study.experiments.len() {
-            study.add_runs(experiment, None, study.seeds)?;
+            study.add_runs(experiment, None, 1..=seeds::first(study.seeds))?;
         }
         if study.varies() {
             study.add_alternatives()?;
@@ -131,7 +125,7 @@ impl Study {
             return Err(Diagnostic::error(Code::Conflict, message).help("leave out --quick").into());
         }
 
-        let seeds = request.seeds.unwrap_or(if request.quick { QUICK_SEEDS } else { SEEDS }).max(1);
+        let seeds = request.seeds.or(seeds::usual(request.quick)).map(|seeds| seeds.max(1));
         Ok(Self {
             paper,
             runs: Vec::new(),
@@ -147,6 +141,11 @@ impl Study {
         })
     }
 
+    /// Its seeds, in words.
+    pub fn seeds_text(&self) -> String {
+        seeds::text(self.seeds)
+    }
+
     /// Whether experiments are repeated with other values of parameters.
     pub(super) fn varies(&self) -> bool {
         self.figure.is_none() && !self.quick
@@ -156,7 +155,7 @@ impl Study {
     fn check_size(&self) -> Checked<()> {
         let watched = |parameter: &Parameter| parameter.repeated().len() * parameter.alternatives.len();
         let varied: usize = self.parameters.iter().filter(|_| self.varies()).map(watched).sum();
-        let runs = (self.experiments.len() + varied).saturating_mul(self.seeds as usize);
+        let runs = (self.experiments.len() + varied).saturating_mul(seeds::most(self.seeds) as usize);
         if runs <= MOST_RUNS {
             return Ok(());
         }
@@ -165,7 +164,7 @@ impl Study {
     }
 
     fn add_alternatives(&mut self) -> Checked<()> {
-        let seeds = self.seeds.min(ALTERNATIVE_SEEDS);
+        let seeds = seeds::of_alternatives(self.seeds);
         for parameter in 0..self.parameters.len() {
             let repeated = self.parameters[parameter].repeated();
             let is_repeated =
@@ -173,18 +172,18 @@ impl Study {
             let experiments: Vec<_> = (0..self.experiments.len()).filter(is_repeated).collect();
             for alternative in 0..self.parameters[parameter].alternatives.len() {
                 for &experiment in &experiments {
-                    self.add_runs(experiment, Some((parameter, alternative)), seeds)?;
+                    self.add_runs(experiment, Some((parameter, alternative)), 1..=seeds)?;
                 }
             }
         }
         Ok(())
     }
 
-    fn add_runs(
+    pub(super) fn add_runs(
         &mut self,
         experiment: usize,
         alternative: Option<(usize, usize)>,
-        seeds: u32,
+        seeds: RangeInclusive<u32>,
     ) -> Checked<()> {
         let name = &self.experiments[experiment].name;
         let label = match alternative.map(|place| self.alternative(place)) {
@@ -196,7 +195,7 @@ impl Study {
             self.change(&mut document, assignment)?;
         }
         document.set(&format!("name={}-{}", self.paper.name, name.replace('.', "-")))?;
-        for seed in 1..=seeds {
+        for seed in seeds {
             let plan = Arc::new(Plan::with_seed(&document, seed.into())?);
             if seed == 1 {
                 self.experiments[experiment].measure.check(&plan)?;
@@ -255,18 +254,14 @@ impl Study {
 
     /// Puts together what all runs measured, in their order.
     pub fn conclude(self, measured: Vec<Measured>) -> Reproduction {
-        let mut known = Known::default();
+        let mut known = Known { samples: self.samples(&measured), ..Known::default() };
         for (run, measured) in self.runs.iter().zip(measured) {
             let experiment = &self.experiments[run.experiment].name;
-            for (column, value) in measured.quantities {
-                let quantity = format!("{experiment}.{column}");
-                known.samples.entry((run.alternative, quantity)).or_default().push(value);
-            }
             let curves = measured.series.into_iter();
             known.series.extend(curves.map(|(name, points)| (format!("{experiment}.{name}"), points)));
         }
-        let firsts: Vec<_> =
-            self.experiments.iter().zip(self.runs.iter().step_by(self.seeds as usize)).collect();
+        let as_chosen = self.runs.iter().filter(|run| run.is_as_chosen());
+        let firsts: Vec<_> = as_chosen.map(|run| (&self.experiments[run.experiment], run)).collect();
         let warnings = firsts.iter().flat_map(|(experiment, run)| {
             run.plan.warning_texts().into_iter().map(|text| format!("{}: {text}", experiment.name))
         });
@@ -276,14 +271,24 @@ impl Study {
         self.assemble(known, env!("CARGO_PKG_VERSION").to_owned())
     }
 
+    /// Values of all quantities, seed by seed.
+    pub(super) fn samples(&self, measured: &[Measured]) -> Samples {
+        let mut samples = Samples::new();
+        for (run, measured) in self.runs.iter().zip(measured) {
+            let experiment = &self.experiments[run.experiment].name;
+            for (column, value) in &measured.quantities {
+                let quantity = format!("{experiment}.{column}");
+                samples.entry((run.alternative, quantity)).or_default().push(*value);
+            }
+        }
+        samples
+    }
+
     /// Judges what is known, whether it was measured now or before.
     pub(super) fn assemble(self, known: Known, narrows: String) -> Reproduction {
         let Known { mut samples, series, warnings, scenarios } = known;
         let stored = Stored::of(&self, &samples, &warnings, &narrows);
-        for sweep in &self.paper.sweeps {
-            let values = over_sweep(sweep, &samples);
-            samples.insert((None, sweep.name.clone()), values);
-        }
+        add_sweeps(&self.paper, &mut samples);
         let observed = Observed::new(&self.paper, &samples);
         let (judged, mut errors) = judge(&self.claims, &self.parameters, &observed);
         let cell = |quantity: String| {
@@ -306,7 +311,6 @@ impl Study {
         Reproduction {
             paper: self.paper,
             seeds: self.seeds,
-            usual_seeds: self.seeds == if self.quick { QUICK_SEEDS } else { SEEDS },
             quick: self.quick,
             figure: self.figure,
             left_out: self.left_out,
@@ -318,6 +322,21 @@ impl Study {
             stored,
             narrows,
         }
+    }
+}
+
+impl Run {
+    /// The first of its experiment, with everything as chosen.
+    pub fn is_as_chosen(&self) -> bool {
+        self.alternative.is_none() && self.plan.scenario.seed == 1
+    }
+}
+
+/// Adds what follows from several experiments.
+pub(super) fn add_sweeps(paper: &Paper, samples: &mut Samples) {
+    for sweep in &paper.sweeps {
+        let values = over_sweep(sweep, samples);
+        samples.insert((None, sweep.name.clone()), values);
     }
 }
 
@@ -408,7 +427,7 @@ fn draw(
 /// Values of a parameter, and the watched quantities with each. All rows are of the same seeds.
 fn vary(number: usize, parameter: &Parameter, observed: &Observed<'_>) -> ParameterOutcome {
     let row = |alternative: Option<(usize, usize)>| -> Vec<_> {
-        let seeds = ALTERNATIVE_SEEDS as usize;
+        let seeds = seeds::of_alternatives(None) as usize;
         let value = |quantity: &String| observed.estimate_of_first(alternative, quantity, seeds);
         parameter.watched.iter().map(value).collect()
     };
