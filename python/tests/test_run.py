@@ -1,5 +1,6 @@
 """Runs: the same as the command's, without Python's lock, ended by Ctrl-C."""
 
+import json
 import os
 import signal
 import subprocess
@@ -144,6 +145,12 @@ def test_a_paper_is_repeated_and_judged(tmp_path: Path) -> None:
     assert (tmp_path / "repro" / "claims.json").exists()
     with pytest.raises(narrows.Error, match="did you mean"):
         narrows.repro("gemni")
+
+
+def test_experiments_with_an_undecided_claim_get_more_seeds_than_others(tmp_path: Path) -> None:
+    narrows.repro("rackcc", figure="3b").save(tmp_path / "repro")
+    details = json.loads((tmp_path / "repro" / "claims.json").read_text())["details"]
+    assert [details[claim]["samples"] for claim in ("coop-p30", "coop-p1000")] == [10, 3]
 
 
 def test_a_paper_may_be_a_folder() -> None:

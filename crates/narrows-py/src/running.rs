@@ -129,36 +129,41 @@ pub(crate) fn reproduce(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Reproduction> {
     let request = repro::Request { figure, quick, seeds };
-    let find = || repro::Study::new(repro::find(paper)?, &request);
-    let mut study = find().or_raise()?;
+    let mut study = repro::find(paper).and_then(|paper| repro::Study::new(paper, &request)).or_raise()?;
     let mut measured = Vec::new();
     loop {
-        let plans: Vec<Arc<Plan>> =
-            study.runs[measured.len()..].iter().map(|run| Arc::clone(&run.plan)).collect();
-        let options = fit_memory(&plans, Options { threads: 1, jobs, force: false }).or_raise()?;
-        let (before, all) = (measured.len(), study.runs.len());
-        let hear = |py: Python<'_>, done: usize| {
-            progress.as_ref().map_or(Ok(()), |progress| progress.call1(py, (before + done, all)).map(drop))
-        };
-        let work = |watch: &Watch<usize>| {
-            let done = Mutex::new(0);
-            let finish = |run: usize, results: results::Results| {
-                let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
-                *done += 1;
-                let _ = watch.tell(*done);
-                drop(done);
-                if results.complete {
-                    study.measure(before + run, &results)
-                } else {
-                    repro::Measured::default()
-                }
-            };
-            run_all(&plans, options, |_, _| watch.goes_on(), finish)
-        };
-        measured.extend(beside(py, work, hear)?.or_raise()?);
+        let more = measure_from(py, &study, measured.len(), jobs, progress.as_ref())?;
+        measured.extend(more);
         if !study.extend(&measured).or_raise()? {
             break;
         }
     }
     Ok(Reproduction::of(study.conclude(measured)))
+}
+
+/// Measurements of the runs of a study from this number on.
+fn measure_from(
+    py: Python<'_>,
+    study: &repro::Study,
+    from: usize,
+    jobs: usize,
+    progress: Option<&Py<PyAny>>,
+) -> PyResult<Vec<repro::Measured>> {
+    let plans: Vec<Arc<Plan>> = study.runs[from..].iter().map(|run| Arc::clone(&run.plan)).collect();
+    let options = fit_memory(&plans, Options { threads: 1, jobs, force: false }).or_raise()?;
+    let hear = |py: Python<'_>, done: usize| {
+        progress.map_or(Ok(()), |progress| progress.call1(py, (from + done, study.runs.len())).map(drop))
+    };
+    let work = |watch: &Watch<usize>| {
+        let done = Mutex::new(0);
+        let finish = |run: usize, results: results::Results| {
+            let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+            *done += 1;
+            let _ = watch.tell(*done);
+            drop(done);
+            if results.complete { study.measure(from + run, &results) } else { repro::Measured::default() }
+        };
+        run_all(&plans, options, |_, _| watch.goes_on(), finish)
+    };
+    beside(py, work, hear)?.or_raise()
 }

@@ -64,8 +64,8 @@ pub(crate) fn repro(arguments: &args::Repro) -> Checked<Status> {
     let broken = study.runs.iter().zip(broken);
     let broken: Vec<_> =
         broken.flat_map(|(run, all)| all.into_iter().map(|each| (run.name.clone(), each))).collect();
-    let as_chosen = study.runs.iter().filter(|run| run.is_as_chosen());
-    let plans: Vec<_> = as_chosen.map(|run| Arc::clone(&run.plan)).collect();
+    let firsts = study.runs.iter().filter(|run| run.is_first());
+    let plans: Vec<_> = firsts.map(|run| Arc::clone(&run.plan)).collect();
     let reproduction = study.conclude(measured);
     let ended = finish(&reproduction, output, &out, &broken, arguments)?;
     kept.remove();
@@ -87,8 +87,7 @@ fn run_study(study: &mut Study, kept: &Kept, execution: &args::Execution) -> Che
             return Ok(None);
         };
         ran.extend(more);
-        let measured: Vec<_> = ran.iter().map(|(measured, _)| measured.clone()).collect();
-        if !study.extend(&measured)? {
+        if !study.extend(ran.iter().map(|(measured, _)| measured))? {
             return Ok(Some(ran));
         }
         if !execution.quiet {

@@ -154,11 +154,32 @@ fn every_figure_has_experiments_of_its_paper_and_varies_no_parameter() {
 }
 
 fn reproduce(request: Request<'_>) -> Reproduction {
-    let study = Study::new(tiny::paper(), &request).unwrap();
-    let plans: Vec<_> = study.runs.iter().map(|run| run.plan.clone()).collect();
-    let progress = |_, _| ControlFlow::Continue(());
-    let measured = run_all(&plans, Options::default(), progress, |run, results| study.measure(run, &results));
-    study.conclude(measured.unwrap())
+    let mut study = Study::new(tiny::paper(), &request).unwrap();
+    let mut measured = Vec::new();
+    loop {
+        let from = measured.len();
+        let plans: Vec<_> = study.runs[from..].iter().map(|run| run.plan.clone()).collect();
+        let progress = |_, _| ControlFlow::Continue(());
+        let finish = |run: usize, results| study.measure(from + run, &results);
+        measured.extend(run_all(&plans, Options::default(), progress, finish).unwrap());
+        if !study.extend(&measured).unwrap() {
+            return study.conclude(measured);
+        }
+    }
+}
+
+#[test]
+fn what_verdicts_need_is_run_stored_and_judged_again() {
+    let reproduction = reproduce(Request { figure: Some("1"), ..Request::default() });
+    let mut seeds: Vec<_> =
+        reproduction.claims().filter_map(|judged| judged.measured).map(|found| found.samples).collect();
+    seeds.dedup();
+    assert!(!seeds.is_empty() && seeds.iter().all(|seeds| [3, 5, 10].contains(seeds)), "{seeds:?}");
+    let stored: Stored = serde_json::from_str(&reproduction.stored.text()).unwrap();
+    let again = stored.conclude(Arc::new(tiny::paper())).unwrap();
+    assert_eq!(again.markdown(), reproduction.markdown());
+    let written = "Written by `narrows repro tiny --figure \"Figure 1\"` (";
+    assert!(again.markdown().contains(written), "{}", again.markdown());
 }
 
 #[test]

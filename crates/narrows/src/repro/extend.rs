@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::judge::undecided;
 use super::needed::sources;
-use super::observed::Observed;
+use super::observed::{Observed, Samples};
 use super::study::add_sweeps;
 use super::{Measured, Run, Study, experiment_of, seeds};
 use crate::diagnostic::Checked;
@@ -17,10 +17,10 @@ impl Study {
     ///
     /// # Errors
     /// If a run cannot be planned.
-    pub fn extend(&mut self, measured: &[Measured]) -> Checked<bool> {
+    pub fn extend<'a>(&mut self, measured: impl IntoIterator<Item = &'a Measured>) -> Checked<bool> {
         let before = self.runs.len();
         if self.seeds.is_none() {
-            for experiment in self.undecided(measured) {
+            for experiment in self.undecided(self.samples(measured)) {
                 let as_chosen = |run: &&Run| run.experiment == experiment && run.alternative.is_none();
                 let seeds = self.runs.iter().filter(as_chosen).count() as u32;
                 if let Some(next) = seeds::next(seeds) {
@@ -31,9 +31,8 @@ impl Study {
         Ok(self.runs.len() > before)
     }
 
-    /// Numbers of the experiments that undecided claims are about.
-    fn undecided(&self, measured: &[Measured]) -> Vec<usize> {
-        let mut samples = self.samples(measured);
+    /// Numbers of the experiments that undecided claims are about, by the values of all quantities.
+    fn undecided(&self, mut samples: Samples) -> Vec<usize> {
         add_sweeps(&self.paper, &mut samples);
         let observed = Observed::new(&self.paper, &samples);
         let claims = self.claims.iter().filter(|claim| claim.not_counted.is_none());

@@ -260,8 +260,8 @@ impl Study {
             let curves = measured.series.into_iter();
             known.series.extend(curves.map(|(name, points)| (format!("{experiment}.{name}"), points)));
         }
-        let as_chosen = self.runs.iter().filter(|run| run.is_as_chosen());
-        let firsts: Vec<_> = as_chosen.map(|run| (&self.experiments[run.experiment], run)).collect();
+        let firsts = self.runs.iter().filter(|run| run.is_first());
+        let firsts: Vec<_> = firsts.map(|run| (&self.experiments[run.experiment], run)).collect();
         let warnings = firsts.iter().flat_map(|(experiment, run)| {
             run.plan.warning_texts().into_iter().map(|text| format!("{}: {text}", experiment.name))
         });
@@ -272,7 +272,7 @@ impl Study {
     }
 
     /// Values of all quantities, seed by seed.
-    pub(super) fn samples(&self, measured: &[Measured]) -> Samples {
+    pub(super) fn samples<'a>(&self, measured: impl IntoIterator<Item = &'a Measured>) -> Samples {
         let mut samples = Samples::new();
         for (run, measured) in self.runs.iter().zip(measured) {
             let experiment = &self.experiments[run.experiment].name;
@@ -326,8 +326,8 @@ impl Study {
 }
 
 impl Run {
-    /// The first of its experiment, with everything as chosen.
-    pub fn is_as_chosen(&self) -> bool {
+    /// The first of its experiment: the first seed, with everything as chosen.
+    pub fn is_first(&self) -> bool {
         self.alternative.is_none() && self.plan.scenario.seed == 1
     }
 }

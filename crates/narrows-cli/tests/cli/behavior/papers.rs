@@ -152,3 +152,15 @@ fn the_example_repeats_a_figure_of_another_paper() {
     assert_eq!(found["claims"].as_array().map(Vec::len), Some(5));
     assert!(found["claims"].as_array().unwrap().iter().all(|claim| claim["measured"].is_number()), "{found}");
 }
+
+#[test]
+fn experiments_with_an_undecided_claim_get_more_seeds_than_others() {
+    let place = holding(&[]);
+    let output = narrows(&place, &["repro", "rackcc", "--figure", "Figure 3b", "--out", "a"]);
+    assert_eq!(status(&output), Some(0), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains(" more runs, of claims that other seeds might change"));
+    let found = json(&place.path().join("a/claims.json"));
+    assert_eq!(found["command"], "narrows repro rackcc --figure \"Figure 3b\"");
+    let samples = |claim: &str| found["details"][claim]["samples"].as_u64();
+    assert_eq!((samples("coop-p30"), samples("coop-p1000")), (Some(10), Some(3)), "{found}");
+}
