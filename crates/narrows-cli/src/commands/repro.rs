@@ -1,11 +1,13 @@
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Once};
+use std::sync::{Arc, Mutex, Once};
 
 use narrows::diagnostic::Checked;
 use narrows::plan::Plan;
 use narrows::repro::{
-    self, Found, Kept, Paper, Ran, Reproduction, Stored, Study, find, papers, score, start,
+    self, Found, Kept, Paper, Ran, Reproduction, Run, Stored, Study, find, papers, score, start,
 };
 use narrows::results::{Broken, Output, Results};
 use narrows::visible::shown_path;
@@ -60,6 +62,7 @@ pub(crate) fn repro(arguments: &args::Repro) -> Checked<Status> {
     let Some(ran) = run_study(&mut study, &kept, execution)? else {
         return Ok(Status::Interrupted);
     };
+    kept.write(&study, &ran, &output)?;
     let (measured, broken): (Vec<_>, Vec<_>) = ran.into_iter().unzip();
     let broken = study.runs.iter().zip(broken);
     let broken: Vec<_> =
@@ -78,8 +81,9 @@ pub(crate) fn repro(arguments: &args::Repro) -> Checked<Status> {
 /// Outcomes of all runs, with more seeds as long as claims are undecided. None if Ctrl-C ended them.
 fn run_study(study: &mut Study, kept: &Kept, execution: &args::Execution) -> Checked<Option<Vec<Ran>>> {
     let mut ran: Vec<Ran> = Vec::new();
+    let mut work = Work::default();
     loop {
-        let more = run_missing(study, ran.len(), kept, execution)?;
+        let more = run_missing(study, ran.len(), kept, &mut work, execution)?;
         let done = ran.len() + more.iter().flatten().count();
         let Some(more) = more.into_iter().collect::<Option<Vec<_>>>().filter(|_| !is_interrupted()) else {
             let (runs, place) = (study.runs.len(), kept.folder().display());
@@ -88,11 +92,50 @@ fn run_study(study: &mut Study, kept: &Kept, execution: &args::Execution) -> Che
         };
         ran.extend(more);
         if !study.extend(ran.iter().map(|(measured, _)| measured))? {
+            if !execution.quiet {
+                work.tell();
+            }
             return Ok(Some(ran));
         }
         if !execution.quiet {
             complain!("{} more runs, of claims that other seeds might change", study.runs.len() - ran.len());
         }
+    }
+}
+
+/// Packet-hops of the runs of each group of experiments, and of alternatives.
+#[derive(Default)]
+struct Work(BTreeMap<String, u64>);
+
+impl Work {
+    /// So many are named; the others are summed up.
+    const NAMED: usize = 6;
+
+    fn add(&mut self, run: &Run, packet_hops: u64) {
+        let group = run.name.split('.').next().unwrap_or_default();
+        let name = if run.alternative.is_some() { "alternatives of parameters" } else { group };
+        *self.0.entry(name.into()).or_default() += packet_hops;
+    }
+
+    /// Says which take how much; nothing if one takes all.
+    fn tell(self) {
+        let total: u64 = self.0.values().sum();
+        if self.0.len() < 2 || total == 0 {
+            return;
+        }
+        let mut parts: Vec<_> = self.0.into_iter().collect();
+        parts.sort_by_key(|(_, packet_hops)| Reverse(*packet_hops));
+        let others = parts.split_off(parts.len().min(Self::NAMED));
+        if !others.is_empty() {
+            parts.push((
+                format!("{} others", others.len()),
+                others.iter().map(|(_, packet_hops)| packet_hops).sum(),
+            ));
+        }
+        let part = |(name, packet_hops): &(String, u64)| {
+            format!("{name} {:.0} %", *packet_hops as f64 / total as f64 * 100.0)
+        };
+        complain!("packet-hops: {}", parts.iter().map(part).collect::<Vec<_>>().join(", "));
     }
 }
 
@@ -124,7 +167,8 @@ fn finish(
         say!("{}", serde_json::to_string_pretty(&reproduction.to_json()).unwrap_or_default());
     } else {
         print(reproduction);
-        let others = if arguments.measured.is_none() { ["report.html, ", ", scenarios/"] } else { ["", ""] };
+        let others =
+            if arguments.measured.is_none() { ["report.html, ", ", runs.txt, scenarios/"] } else { ["", ""] };
         let [page, scenarios] = others;
         say!("wrote {}/  ({page}report.md, claims.json, measured.json{scenarios})", shown_path(out));
     }
@@ -145,6 +189,7 @@ fn run_missing(
     study: &Study,
     from: usize,
     kept: &Kept,
+    work: &mut Work,
     execution: &args::Execution,
 ) -> Checked<Vec<Option<Ran>>> {
     let mut damaged = 0;
@@ -161,20 +206,22 @@ fn run_missing(
     if damaged > 0 {
         complain!("{damaged} of the runs that were kept are damaged: they are run again");
     }
-    if missing.len() < all.len() && !execution.quiet {
-        complain!(
-            "{} of {} runs were done before and are not run again",
-            all.len() - missing.len(),
-            all.len()
-        );
+    if !execution.quiet && !all.is_empty() {
+        match all.len() - missing.len() {
+            0 => {}
+            before if missing.is_empty() => complain!("all runs were done before ({before})"),
+            before => complain!("{before} of {} runs were done before and are not run again", all.len()),
+        }
     }
     if missing.is_empty() {
         return Ok(all);
     }
     let named = missing.iter().map(|run| (Arc::clone(&study.runs[*run].plan), study.runs[*run].name.clone()));
     let cannot_keep = Once::new();
+    let work = Mutex::new(work);
     let finish = |number: usize, results: Results| {
         let run = missing[number];
+        work.lock().expect("nothing panics while it is held").add(&study.runs[run], results.packet_hops);
         if !results.complete {
             return None;
         }

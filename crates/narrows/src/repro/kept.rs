@@ -1,7 +1,9 @@
-//! Measurements of runs, kept beside a reproduction until that is written: one that is killed resumes from them.
+//! Measurements of runs: kept beside a reproduction until that is written, so that one that is killed resumes from them, and
+//! written with it, so that the next one of the same folder runs only what is new.
 //!
-//! A run is known by the hash of the engine, its name, its scenario with every setting and the seed, the files that names, and the
-//! folder of the paper, so nothing of another engine or of other experiments is ever used. Numbers are kept as their bits: the reproduction is the same, byte for byte.
+//! A run is known by the hash of the engine, its name, its scenario with every setting and the seed, the files that names, and what is
+//! measured of it, so nothing of another engine or of another experiment is ever used. Numbers are kept as their bits: the
+//! reproduction is the same, byte for byte.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -13,12 +15,20 @@ use super::{Measured, Study};
 use crate::ENGINE;
 use crate::checksum;
 use crate::diagnostic::Checked;
+use crate::input_file::{LARGEST_SUMMARY, read_bytes};
 use crate::results::{Broken, Output, cannot_write};
 
-/// Measurements of a reproduction so far, in a hidden folder beside it.
+/// File of a reproduction: the engine on its first line, then a line for each run.
+const RUNS: &str = "runs.txt";
+/// Runs of the folder that is replaced which are no longer asked for, and stay for later: at most so many.
+const MOST_OTHERS: usize = 10_000;
+
+/// Measurements so far: those in a hidden folder beside the reproduction, and those of the one that it replaces.
 #[derive(Debug)]
 pub struct Kept {
     folder: PathBuf,
+    /// Contents that files of the hidden folder would have, by their names.
+    older: BTreeMap<String, Vec<u8>>,
 }
 
 /// Measurements of one run, and the expectations of its scenario that it broke.
@@ -47,7 +57,8 @@ struct Record {
 impl Kept {
     /// Measurements kept for an output, which prevents others from using them.
     pub fn beside(output: &Output) -> Self {
-        Self { folder: output.hidden_beside("measured") }
+        let older = read_bytes(&output.target().join(RUNS), LARGEST_SUMMARY).unwrap_or_default();
+        Self { folder: output.hidden_beside("measured"), older: runs_of(&older) }
     }
 
     /// Where it is.
@@ -57,11 +68,16 @@ impl Kept {
 
     /// Earlier measurements of a run of the study.
     pub fn find(&self, study: &Study, run: usize) -> Found {
-        match std::fs::read(self.path(study, run)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Found::Nothing,
-            Err(_) => Found::Damaged,
-            Ok(content) => read(study, run, &content).map_or(Found::Damaged, Found::Ran),
+        let key = key(study, run);
+        match (std::fs::read(self.folder.join(&key)), self.older.get(&key)) {
+            (Ok(content), _) => read(study, run, &content),
+            (Err(error), Some(content)) if error.kind() == io::ErrorKind::NotFound => {
+                read(study, run, content)
+            }
+            (Err(error), None) if error.kind() == io::ErrorKind::NotFound => return Found::Nothing,
+            (Err(_), _) => None,
         }
+        .map_or(Found::Damaged, Found::Ran)
     }
 
     /// Keeps what a run came to.
@@ -73,23 +89,62 @@ impl Kept {
             std::fs::create_dir_all(&self.folder)?;
             let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
             file.write_all(&to_bytes(study, run, ran)?)?;
-            file.persist(self.path(study, run)).map(drop).map_err(|refused| refused.error)
+            file.persist(self.folder.join(key(study, run))).map(drop).map_err(|refused| refused.error)
         };
         write().map_err(|error| cannot_write(&self.folder, &error).into())
     }
 
-    /// Removes it all: the reproduction is written.
+    /// Writes what all runs came to into the reproduction, and what the one that it replaces has of others.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write(&self, study: &Study, ran: &[Ran], output: &Output) -> Checked<()> {
+        let failed = |error: io::Error| cannot_write(&output.target().join(RUNS), &error);
+        let mut text = format!("{ENGINE}\n").into_bytes();
+        let mut add = |key: &str, content: &[u8]| {
+            // Two lines, which become one.
+            let content = content.iter().map(|byte| if *byte == b'\n' { b' ' } else { *byte });
+            text.extend(key.bytes().chain([b' ']).chain(content).chain([b'\n']));
+        };
+        let mut others = self.older.clone();
+        for (run, ran) in ran.iter().enumerate() {
+            let key = key(study, run);
+            others.remove(&key);
+            add(&key, &to_bytes(study, run, ran).map_err(failed)?);
+        }
+        others.iter().take(MOST_OTHERS).for_each(|(key, content)| add(key, content));
+        output.write_text("", RUNS, &String::from_utf8_lossy(&text))
+    }
+
+    /// Removes what is beside the reproduction: that is written.
     pub fn remove(self) {
         // What cannot be removed does no harm.
         let _ = std::fs::remove_dir_all(&self.folder);
     }
+}
 
-    fn path(&self, study: &Study, run: usize) -> PathBuf {
-        let run = &study.runs[run];
-        let mut known = format!("{ENGINE}\n{}\n{}\n{}\n", run.name, run.plan.text, study.paper.origin.hash);
-        known.extend(run.plan.inputs.iter().map(|input| input.content.hash()));
-        self.folder.join(checksum::of_bytes(known.as_bytes()))
+/// Name of a run: changes with everything that decides what is measured.
+fn key(study: &Study, run: usize) -> String {
+    let run = &study.runs[run];
+    let measured = study.experiments[run.experiment].measure.hashes();
+    let mut known = format!("{ENGINE}\n{}\n{}\n", run.name, run.plan.text);
+    known.extend(run.plan.inputs.iter().map(|input| input.content.hash()));
+    known.extend(measured);
+    checksum::of_bytes(known.as_bytes())
+}
+
+/// Lines of a file of runs: by the name of each run what was kept of it. Nothing if another engine wrote it.
+fn runs_of(file: &[u8]) -> BTreeMap<String, Vec<u8>> {
+    let mut lines = file.split(|byte| *byte == b'\n');
+    if lines.next() != Some(ENGINE.as_bytes()) {
+        return BTreeMap::new();
     }
+    let run = |line: &[u8]| {
+        let mut parts = line.splitn(3, |byte| *byte == b' ');
+        let (key, sum, text) = (parts.next()?, parts.next()?, parts.next()?);
+        Some((str::from_utf8(key).ok()?.to_owned(), [sum, b"\n", text].concat()))
+    };
+    lines.filter_map(run).collect()
 }
 
 fn to_bytes(study: &Study, run: usize, (measured, broken): &Ran) -> io::Result<Vec<u8>> {
@@ -183,7 +238,7 @@ mod tests {
         let output = Output::begin(&place.path().join("out"), false).unwrap();
         let (kept, study) = (Kept::beside(&output), study());
         kept.keep(&study, 0, &ran()).unwrap();
-        let path = kept.path(&study, 0);
+        let path = kept.folder().join(key(&study, 0));
         let content = std::fs::read(&path).unwrap();
         for byte in 0..content.len() {
             let mut other = content.clone();
@@ -195,5 +250,34 @@ mod tests {
         assert!(matches!(kept.find(&study, 0), Found::Damaged), "cut off");
         std::fs::write(&path, &content).unwrap();
         assert!(matches!(kept.find(&study, 0), Found::Ran(_)));
+    }
+
+    #[test]
+    fn the_next_reproduction_of_a_folder_knows_the_runs_of_the_last() {
+        let place = tempfile::tempdir().unwrap();
+        let target = place.path().join("out");
+        let all = |study: &Study| study.runs.iter().map(|_| ran()).collect::<Vec<_>>();
+        let write = |study: &Study| {
+            let output = Output::begin(&target, true).unwrap();
+            let kept = Kept::beside(&output);
+            output.write_text("", "claims.json", "{ \"narrows\": \"0.1.0\" }").unwrap();
+            kept.write(study, &all(study), &output).unwrap();
+            output.finish().unwrap();
+            std::fs::read_to_string(target.join(RUNS)).unwrap()
+        };
+        let many = Study::new(tiny::paper(), &Request::default()).unwrap();
+        let written = write(&many);
+        assert_eq!(written.lines().count(), 1 + many.runs.len());
+        let next = || Kept::beside(&Output::begin(&target, true).unwrap());
+        let Found::Ran(found) = next().find(&many, 0) else { panic!("it is there") };
+        assert_eq!(to_bytes(&many, 0, &found).unwrap(), to_bytes(&many, 0, &ran()).unwrap());
+        // The short form has other runs, and those of the long form stay.
+        let few = study();
+        assert!(matches!(next().find(&few, 0), Found::Nothing));
+        assert_eq!(write(&few).lines().count(), written.lines().count() + few.runs.len());
+        assert!(matches!(next().find(&many, 0), Found::Ran(_)));
+        assert_eq!(write(&many).len(), write(&few).len());
+        std::fs::write(target.join(RUNS), written.replacen("0.", "1.", 1)).unwrap();
+        assert!(matches!(next().find(&many, 0), Found::Nothing), "of another engine");
     }
 }

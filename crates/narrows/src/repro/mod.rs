@@ -205,6 +205,11 @@ impl Measure {
         self.0.iter().any(|reading| reading.is_of_model(column))
     }
 
+    /// Change with what is measured.
+    fn hashes(&self) -> impl Iterator<Item = String> {
+        self.0.iter().map(|reading| reading.hash().to_owned())
+    }
+
     fn of(&self, results: &Results) -> Measured {
         let mut measured = Measured::default();
         self.0.iter().for_each(|reading| measured.extend(reading.measure(results)));

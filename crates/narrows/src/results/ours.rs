@@ -4,7 +4,7 @@
 //! a run            run.json, scenario.toml, tables, report.html, what trace and export put there, qlog/, inputs/NAME, programs/*.txt; cell.json in a sweep
 //! several seeds    report.html, seed-N/ (runs)
 //! a comparison     compare.json, report.html, NAME/ (several seeds each); twin.json of a twin
-//! a reproduction   claims.json, measured.json, report.html, report.md, scenarios/NAME.toml
+//! a reproduction   claims.json, measured.json, report.html, report.md, runs.txt, scenarios/NAME.toml
 //! a sweep          sweep.json, summary.parquet, tables, report.html, cells/ID/ (runs), inputs/HASH/NAME
 //! a search         search.json, generations.jsonl, summary.json, report.html, worst/NAME.toml
 //! qlog             NAME.sqlog
@@ -139,7 +139,7 @@ impl Kind {
             Self::Comparison => [COMPARISON, TWIN, "report.html"].contains(&name),
             Self::Seeds | Self::Cells => name == "report.html",
             Self::Reproduction => {
-                ["claims.json", "measured.json", "report.html", "report.md"].contains(&name)
+                ["claims.json", "measured.json", "report.html", "report.md", "runs.txt"].contains(&name)
             }
             Self::Sweep => ["sweep.json", "summary.parquet", "report.html"].contains(&name) || is_table(),
             Self::Search => {

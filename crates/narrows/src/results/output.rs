@@ -72,6 +72,11 @@ impl Output {
         Ok(self.staged.finish()?)
     }
 
+    /// Where the folder will be.
+    pub(crate) fn target(&self) -> &Path {
+        self.staged.target()
+    }
+
     /// A hidden place beside the folder, for what is kept until it is written.
     pub(crate) fn hidden_beside(&self, what: &str) -> PathBuf {
         let target = self.staged.target();

@@ -114,7 +114,7 @@ fn kept(place: &Path) -> usize {
 
 #[cfg(unix)]
 #[test]
-fn runs_of_an_interrupted_paper_are_used_again_unless_its_folder_was_changed() {
+fn runs_of_an_interrupted_paper_are_used_again_unless_what_is_measured_was_changed() {
     use std::process::{Command, Stdio};
     let place = started();
     let arguments = ["repro", "./mine", "--quick", "--jobs", "1", "--seeds", "4", "--out", "again"];
@@ -138,6 +138,7 @@ fn runs_of_an_interrupted_paper_are_used_again_unless_its_folder_was_changed() {
     assert!(!text(&output.stderr).contains("were done before"), "{}", text(&output.stderr));
     std::fs::remove_dir_all(place.path().join("again")).unwrap();
     assert!(interrupt() > 0);
+    change(&place, "claims.toml", "\nclass = ", "\n# A class.\nclass = ");
     let output = narrows(&place, &arguments);
     assert!(text(&output.stderr).contains("were done before"), "{}", text(&output.stderr));
 }

@@ -296,7 +296,34 @@ fn a_reproduction_that_was_ended_goes_on_where_it_was_and_comes_out_the_same() {
         assert!(said.contains("were done before and are not run again"), "{said}");
         assert!(content(&place.path().join("again")) == whole);
         assert_eq!(names(place.path()), ["again", "small.toml", "whole"], "nothing is left");
+        std::fs::remove_dir_all(place.path().join("again")).unwrap();
     }
+}
+
+#[test]
+fn a_reproduction_of_the_same_folder_runs_only_what_is_new() {
+    let place = place();
+    let repro = |seeds, out| {
+        let figure = ["repro", "rackcc", "--quick", "--figure", "figure 3a", "--overwrite"];
+        let output = narrows(&place, &[&figure[..], &["--seeds", seeds, "--out", out]].concat());
+        assert_eq!(status(&output), Some(0), "{}", text(&output.stderr));
+        text(&output.stderr)
+    };
+    let anew = repro("3", "whole");
+    assert!(!anew.contains("done before"), "{anew}");
+    repro("2", "again");
+    let said = repro("3", "again");
+    assert!(said.contains("runs were done before and are not run again"), "{said}");
+    let of = |folder: &str| content(&place.path().join(folder));
+    assert!(of("again") == of("whole"));
+    let said = repro("3", "again");
+    assert!(said.contains("all runs were done before"), "{said}");
+    assert!(of("again") == of("whole"));
+    let runs = place.path().join("again/runs.txt");
+    std::fs::write(&runs, std::fs::read_to_string(&runs).unwrap().replace("speedup", "speedop")).unwrap();
+    let said = repro("3", "again");
+    assert!(said.contains("are damaged: they are run again"), "{said}");
+    assert!(of("again") == of("whole"));
 }
 
 #[cfg(unix)]

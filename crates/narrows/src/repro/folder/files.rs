@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use narrows_proto::units::Bytes;
 
-use crate::checksum;
 use crate::diagnostic::{Checked, Code, Diagnostic, Source};
 use crate::{input_file, inputs};
 
@@ -17,8 +16,6 @@ pub(super) const LARGEST: Bytes = Bytes::new(4 << 20);
 #[derive(Debug)]
 pub struct Files {
     place: Where,
-    /// By name: the hash of what has been read.
-    read: Mutex<BTreeMap<String, String>>,
 }
 
 #[derive(Debug)]
@@ -42,13 +39,13 @@ impl Files {
             let message = format!("cannot read the folder of a paper {}: {error}", path.display());
             Diagnostic::error(Code::InputFailed, message).help("narrows repro new NAME starts one")
         })?;
-        Ok(Self { place: Where::Folder(path.to_owned(), root), read: Mutex::default() })
+        Ok(Self { place: Where::Folder(path.to_owned(), root) })
     }
 
     /// Texts by name, of a folder that messages call `name`.
     pub fn of_texts<'a>(name: &str, texts: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         let texts = texts.into_iter().map(|(name, text)| (name.to_owned(), text.to_owned())).collect();
-        Self { place: Where::Texts(name.to_owned(), texts), read: Mutex::default() }
+        Self { place: Where::Texts(name.to_owned(), texts) }
     }
 
     /// The folder, absolute and without symbolic links; none of texts.
@@ -69,29 +66,21 @@ impl Files {
 
     /// A file of at most this size.
     pub(super) fn read(&self, name: &str, most: Bytes) -> Checked<Arc<Source>> {
-        let source = match &self.place {
+        match &self.place {
             Where::Texts(folder, texts) => {
                 let text = texts.get(name).ok_or_else(|| {
                     let error =
                         Diagnostic::error(Code::InputFailed, format!("{folder} has no file \"{name}\""));
                     error.known(name, texts.keys().map(String::as_str))
                 })?;
-                Arc::new(Source { name: format!("{folder}/{name}"), text: text.clone() })
+                Ok(Arc::new(Source { name: format!("{folder}/{name}"), text: text.clone() }))
             }
             Where::Folder(shown, root) => {
                 let path = shown.join(name);
                 inputs::keep_within(root, &path)?;
-                input_file::read_text(&path, most)?
+                input_file::read_text(&path, most)
             }
-        };
-        let hash = checksum::of_bytes(source.text.as_bytes());
-        self.read.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), hash);
-        Ok(source)
-    }
-
-    /// Names and hashes of all that have been read.
-    pub(super) fn all_read(&self) -> Vec<(String, String)> {
-        self.read.lock().unwrap_or_else(PoisonError::into_inner).clone().into_iter().collect()
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use super::quantity::{Of, Quantity, bounds_of};
 use super::until::Until;
 use super::written::{self, Reduce};
 use crate::bounds::Bounds;
+use crate::checksum;
 use crate::diagnostic::{Checked, Code, Diagnostic, Rejection};
 use crate::plan::Plan;
 use crate::results::{Results, Table};
@@ -31,6 +32,8 @@ pub(crate) struct Reading {
     series: Vec<(String, Curve)>,
     /// Where it stands.
     path: String,
+    /// Changes with everything that is written there.
+    hash: String,
 }
 
 impl Reading {
@@ -64,7 +67,13 @@ impl Reading {
         let of_model = model.map_or(&[][..], |model| model.quantities);
         let quantities = ordered(quantities, of_model, &path, ground)?;
         let bounds = bounds_of(of_model, &quantities);
-        Ok(Self { ground: Arc::clone(ground), model, quantities, bounds, series, path })
+        let hash = checksum::of_bytes(format!("{written:?}").as_bytes());
+        Ok(Self { ground: Arc::clone(ground), model, quantities, bounds, series, path, hash })
+    }
+
+    /// Changes with what it takes, and how; the engine stands for what models do.
+    pub(crate) fn hash(&self) -> &str {
+        &self.hash
     }
 
     /// The model measures it.

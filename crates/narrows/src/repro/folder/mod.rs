@@ -38,7 +38,6 @@ pub(super) use self::measure::Reading;
 pub use self::new::start;
 use self::written::Written;
 use super::{Claim, Paper, names, places};
-use crate::checksum;
 use crate::diagnostic::{Checked, Code, Diagnostic, Place, Rejection, Source};
 use crate::document::Document;
 use crate::input_file::LARGEST_SCENARIO;
@@ -53,8 +52,6 @@ const MOST_QUANTITIES: usize = 1_000;
 /// Further data of a paper that is a folder.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Origin {
-    /// Changes with the hash of all files: runs of another folder are not used.
-    pub(super) hash: String,
     /// Where changes of scenarios stand, by their texts.
     pub(super) places: BTreeMap<String, Place>,
     /// By experiment: the names of its scenario's files, and where it stands.
@@ -106,7 +103,6 @@ impl Paper {
         }
         let inputs = files.root().map_or_else(Inputs::default, |root| Inputs::within(root.to_owned()));
         let origin = Origin {
-            hash: files.hash(),
             places: experiments.places,
             experiments: experiments.files,
             folder: files.folder(),
@@ -233,15 +229,6 @@ fn measures(written: &Written, ground: &Arc<Ground>) -> Checked<BTreeMap<String,
         measures.insert(name.clone(), Arc::new(Reading::of(measure, path, ground)?));
     }
     Ok(measures)
-}
-
-impl Files {
-    /// Changes with every file that has been read.
-    fn hash(&self) -> String {
-        let files = self.all_read();
-        let all: String = files.iter().map(|(name, hash)| format!("{name} {hash}\n")).collect();
-        checksum::of_bytes(all.as_bytes())
-    }
 }
 
 #[cfg(test)]
