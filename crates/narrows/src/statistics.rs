@@ -48,6 +48,21 @@ impl Estimate {
         if low > value { Some(Ordering::Greater) } else { (high < value).then_some(Ordering::Less) }
     }
 
+    /// The interval that so many samples would have, if they varied as these do and around the same mean. None if there is none of these.
+    pub(crate) fn interval_of(&self, samples: usize) -> Option<(f64, f64)> {
+        let (low, high) = self.interval?;
+        let width = |samples: usize| quantile(samples - 1, 1) / (samples as f64).sqrt();
+        let narrower = width(samples) / width(self.samples);
+        let of = |end: f64| {
+            if low > 0.0 {
+                libm::exp(libm::log(self.mean) + narrower * (libm::log(end) - libm::log(self.mean)))
+            } else {
+                self.mean + narrower * (end - self.mean)
+            }
+        };
+        Some((of(low), of(high)))
+    }
+
     /// The same with an interval that ends where values are impossible: a slowdown below 1, a fraction above 1.
     ///
     /// The true value is never in what is cut off, so the interval holds it as often as before. A transformed scale that ends there (the
@@ -185,6 +200,25 @@ mod tests {
 
     fn interval(values: &[f64]) -> (f64, f64) {
         estimate(values).unwrap().interval.unwrap()
+    }
+
+    #[test]
+    fn an_interval_of_more_samples_is_that_of_samples_which_vary_as_much() {
+        let estimate = |values: &[f64]| estimate(values).unwrap();
+        // Standard deviations of samples: √(8/7) of the deviation of all of them, and √(4/3).
+        for (few, many) in
+            [([1.0, 10.0, 1.0, 10.0], [1.0, 10.0].repeat(4)), ([-1.0, 1.0, -1.0, 1.0], [-1.0, 1.0].repeat(4))]
+        {
+            let (found, expected) = (estimate(&few).interval_of(8).unwrap(), estimate(&many));
+            let wider = ((4.0_f64 / 3.0) / (8.0 / 7.0)).sqrt();
+            let of =
+                |end: f64| if few[0] > 0.0 { end.ln() - expected.mean.ln() } else { end - expected.mean };
+            let (low, high) = expected.interval.unwrap();
+            assert!(
+                (of(found.0) - wider * of(low)).abs() < 1e-6 && (of(found.1) - wider * of(high)).abs() < 1e-6
+            );
+        }
+        assert_eq!(estimate(&[0.0, 1.0, 2.0]).interval_of(8), None);
     }
 
     #[test]

@@ -86,8 +86,17 @@ mod tests {
     fn an_undecided_claim_gets_seeds_until_it_is_clear() {
         let clear_with_five = [90.0, 95.0, 104.0, 95.0, 95.0, 0.0, 0.0, 0.0, 0.0, 0.0];
         assert_eq!(seeds(None, &clear_with_five, &NONE), [5, 3]);
-        let never_clear = [60.0, 90.0, 130.0, 60.0, 90.0, 130.0, 60.0, 90.0, 130.0, 90.0];
+        let never_clear = [56.0, 70.0, 88.0, 60.0, 80.0, 56.0, 70.0, 88.0, 130.0, 130.0];
         assert_eq!(seeds(None, &never_clear, &NONE), [10, 3]);
+    }
+
+    #[test]
+    fn ten_seeds_are_left_out_where_ten_like_those_so_far_would_not_tell() {
+        // The band ends at 85.5 Mb/s. The mean of the first five is 84 or 85.5.
+        let [far, close] = [[82.0, 84.0, 86.0, 83.0, 85.0], [83.5, 85.5, 87.5, 84.5, 86.5]];
+        let twice = |five: [f64; 5]| -> [f64; 10] { std::array::from_fn(|seed| five[seed % 5]) };
+        assert_eq!(seeds(None, &twice(far), &NONE), [10, 3]);
+        assert_eq!(seeds(None, &twice(close), &NONE), [5, 3]);
     }
 
     #[test]

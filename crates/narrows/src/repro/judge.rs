@@ -4,7 +4,7 @@ use super::claim::Claim;
 use super::observed::{Alternative, Observed};
 use super::outcome::{Judged, Tested};
 use super::places::{Explanation, Place, places};
-use super::{Expected, Parameter, Verdict};
+use super::{Expected, Parameter, Verdict, seeds};
 use crate::numbers::with_interval;
 use crate::statistics::{Estimate, FEWEST};
 
@@ -131,12 +131,15 @@ fn settles(claim: &Claim, found: &Estimate) -> bool {
 }
 
 /// Other seeds might give a claim another verdict: values that hold and values that do not are both in its interval, or, without one,
-/// between its smallest and its largest value; or only one or two seeds gave a value.
+/// between its smallest and its largest value; or only one or two seeds gave a value. Not if more seeds would hardly tell which.
 pub(super) fn undecided(claim: &Claim, observed: &Observed<'_>) -> bool {
     let found = measured(observed, None, &claim.quantity, claim.over.as_deref());
     found.is_some_and(|found| {
         let (low, high) = found.interval.unwrap_or(found.range);
-        found.samples < FEWEST || low < high && claim.expected.is_undecided(found.mean, (low, high))
+        let leaves_open = |interval| claim.expected.is_undecided(found.mean, interval);
+        let with_many = seeds::hoped_for(found.samples).and_then(|seeds| found.interval_of(seeds));
+        found.samples < FEWEST
+            || low < high && leaves_open((low, high)) && !with_many.is_some_and(leaves_open)
     })
 }
 

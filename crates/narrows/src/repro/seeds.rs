@@ -20,6 +20,13 @@ pub(super) fn most(asked: Option<u32>) -> u32 {
     asked.unwrap_or(STEPS[STEPS.len() - 1])
 }
 
+/// Seeds that must be expected to decide a claim of which so many are known: else the last step is not worth its runs. None before
+/// that, when too little is known of how seeds vary.
+pub(super) fn hoped_for(samples: usize) -> Option<usize> {
+    let [.., before, last] = STEPS.map(|seeds| seeds as usize);
+    (samples >= before).then_some(last)
+}
+
 /// Seeds of an experiment that has so many, and is undecided; none if there are enough.
 pub(super) fn next(seeds: u32) -> Option<u32> {
     STEPS.into_iter().find(|step| *step > seeds)
