@@ -262,9 +262,9 @@ class Scenario:
     def controllers(self) -> dict[str, type[Controller]]:
         """Congestion controls of Python, by the names it has for them."""
     def check(self) -> Check:
-        """Find all mistakes, and tell what the scenario comes to. Nothing is run.
+        """Find all mistakes, and report what the scenario comes to. Nothing is run.
 
-        What is suspicious is also told as :class:`NarrowsWarning`.
+        What is suspicious is also reported as :class:`NarrowsWarning`.
         """
     def to_toml(self) -> str:
         """The scenario as TOML, with every setting, those that were left out included."""
@@ -667,7 +667,7 @@ class Campaign:
     def close(self) -> None:
         """Let go of the folder; what is not finished is removed from it."""
     def finish(self) -> list[PointSummary]:
-        """Write the data set, and tell what each point measured."""
+        """Write the data set, and report what each point measured."""
 
 def run_task(
     task: str,

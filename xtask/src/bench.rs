@@ -88,7 +88,7 @@ fn select(listed: &str, only: &[String]) -> Result<Vec<String>> {
     Ok(listed.lines().filter(chosen).map(str::to_owned).collect())
 }
 
-/// Programs that want to run, on average over the last minute, where the system tells.
+/// Programs that want to run, on average over the last minute, where the system reports it.
 fn load_average() -> Option<f64> {
     std::fs::read_to_string("/proc/loadavg").ok()?.split(' ').next()?.parse().ok()
 }

@@ -1,4 +1,4 @@
-//! Follows a page from top to bottom: writes the files it shows, runs what it tells to type, and compares what that prints.
+//! Follows a page from top to bottom: writes the files it shows, runs the commands it shows, and compares what that prints.
 
 use std::path::Path;
 

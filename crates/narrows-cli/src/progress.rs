@@ -89,7 +89,7 @@ impl Meter {
     }
 
     /// Hears of the progress of one run; answers whether it may go on.
-    pub(crate) fn tell(&self, run: usize, progress: Progress) -> ControlFlow<()> {
+    pub(crate) fn report(&self, run: usize, progress: Progress) -> ControlFlow<()> {
         let (plan, name, lane) = &self.runs[run];
         if let Ok(mut lane) = lane.lock() {
             let lane = lane.get_or_insert_with(|| Lane {
@@ -159,7 +159,7 @@ impl Cells {
     }
 
     /// Hears what happens to a cell.
-    pub(crate) fn tell(&self, event: Event<'_>) {
+    pub(crate) fn report(&self, event: Event<'_>) {
         let Ok(mut state) = self.state.lock() else { return };
         match event {
             Event::Began(want) => {

@@ -43,7 +43,7 @@ impl Site {
     /// Address of the page.
     ///
     /// # Errors
-    /// If the system does not tell.
+    /// If the system does not report it.
     pub(crate) fn address(&self) -> io::Result<String> {
         Ok(format!("http://{}/", self.listener.local_addr()?))
     }

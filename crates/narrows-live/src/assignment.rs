@@ -387,7 +387,7 @@ fn differences_of(params: &Params, scale: f64) -> Vec<String> {
     let mut differences = vec![
         "each flow has a connection of its own, which opens with a handshake".to_owned(),
         "acknowledgments wait as long as Linux lets them, 40 ms at least where they wait".to_owned(),
-        "the kernel does not tell of fast recoveries, tail loss probes and spurious recoveries: none are counted"
+        "the kernel does not report fast recoveries, tail loss probes and spurious recoveries: none are counted"
             .to_owned(),
     ];
     if on_clock(params.min_rto, scale) < tick {

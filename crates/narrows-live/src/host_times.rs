@@ -18,7 +18,7 @@ pub struct HostTimes {
     pub spread: Span,
     /// So much longer takes the acknowledgment of one segment that says PSH: until the application has read.
     pub reading: Span,
-    /// So much longer than the responses in it takes a handshake, as the sender's kernel tells.
+    /// So much longer than the responses in it takes a handshake, as the sender's kernel reports.
     pub opening: Span,
     /// Hosts whose flows are to start at once start them so much later, each than the one before, as often as it was seen, in order; none if
     /// no two are.
@@ -36,7 +36,7 @@ pub(crate) struct Opened {
     pub(crate) due: Time,
     /// When it was open.
     pub(crate) at: Time,
-    /// Time of the handshake, as the kernel tells.
+    /// Time of the handshake, as the kernel reports.
     pub(crate) took: Span,
 }
 

@@ -126,7 +126,7 @@ pub(crate) fn own_time() -> Duration {
     Duration::new(time.tv_sec.cast_unsigned(), time.tv_nsec as u32)
 }
 
-/// State of a connection, as the kernel tells it (`struct tcp_info` of `linux/tcp.h`).
+/// State of a connection, as the kernel reports it (`struct tcp_info` of `linux/tcp.h`).
 #[derive(Clone, Copy)]
 pub(crate) struct TcpInfo([u8; 248]);
 

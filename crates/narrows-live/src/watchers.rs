@@ -1,4 +1,4 @@
-//! Who is told of each frame of a real host.
+//! Observers of each frame of a real host.
 
 use std::sync::mpsc::Sender;
 
@@ -8,12 +8,12 @@ use crate::attached::Frame;
 use crate::host::RealHost;
 use crate::host_times::Responses;
 
-/// Who is told of each frame.
+/// Observers of each frame.
 #[derive(Default)]
 pub(crate) struct Watchers {
     /// Gets a copy of it, on another thread.
     pub(crate) capture: Option<Sender<Frame>>,
-    /// Is told on the thread of the fabric.
+    /// Called on the thread of the fabric.
     pub(crate) responses: Option<Responses>,
 }
 

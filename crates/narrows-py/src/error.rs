@@ -95,15 +95,15 @@ pub(crate) fn warn<'a>(
     warnings: impl IntoIterator<Item = &'a diagnostic::Diagnostic>,
     calls: usize,
 ) -> PyResult<()> {
-    let mut told = warnings.into_iter().filter(|found| found.severity == Severity::Warning).peekable();
-    if told.peek().is_none() {
+    let mut warnings = warnings.into_iter().filter(|found| found.severity == Severity::Warning).peekable();
+    if warnings.peek().is_none() {
         return Ok(());
     }
     let module = py.import("warnings")?;
     let category = py.get_type::<NarrowsWarning>();
     let options = PyDict::new(py);
     options.set_item("stacklevel", calls + 1)?;
-    for found in told {
+    for found in warnings {
         let diagnostic = Diagnostic::from(found);
         let Diagnostic { code, message, help, .. } = &diagnostic;
         let help =

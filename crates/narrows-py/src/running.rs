@@ -28,8 +28,8 @@ pub(crate) struct Watch<News> {
 }
 
 impl<News> Watch<News> {
-    /// Leaves news for the next turn of Python; older ones that nobody has heard are forgotten.
-    pub(crate) fn tell(&self, news: News) -> ControlFlow<()> {
+    /// Leaves news for the next turn of Python; older ones that nobody has received are forgotten.
+    pub(crate) fn report(&self, news: News) -> ControlFlow<()> {
         *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = Some(news);
         self.goes_on()
     }
@@ -43,12 +43,12 @@ impl<News> Watch<News> {
     }
 }
 
-/// Does `work` in a thread of its own. Python's lock is free meanwhile; now and then its signals are looked at, and `hear` gets the
+/// Does `work` in a thread of its own. Python's lock is free meanwhile; now and then its signals are looked at, and `receive` gets the
 /// latest news. If one of them raises, the work is told to stop, and the exception goes on when it has.
 pub(crate) fn beside<T: Send, News: Send>(
     py: Python<'_>,
     work: impl FnOnce(&Watch<News>) -> T + Send,
-    mut hear: impl FnMut(Python<'_>, News) -> PyResult<()> + Send,
+    mut receive: impl FnMut(Python<'_>, News) -> PyResult<()> + Send,
 ) -> PyResult<T> {
     let watch = Watch { stop: AtomicBool::new(false), latest: Mutex::new(None) };
     py.detach(|| {
@@ -66,7 +66,7 @@ pub(crate) fn beside<T: Send, News: Send>(
                 }
                 let turn = Python::attach(|py| {
                     py.check_signals()?;
-                    watch.take().map_or(Ok(()), |news| hear(py, news))
+                    watch.take().map_or(Ok(()), |news| receive(py, news))
                 });
                 if let Err(error) = turn {
                     watch.stop.store(true, Ordering::Relaxed);
@@ -98,14 +98,14 @@ pub(crate) fn run(
     let options = Options { threads, jobs: 1, force };
     let options = fit_memory(&[Arc::clone(&plan)], options).or_raise()?;
     let plan = py.detach(|| plan.drawn()).or_raise()?;
-    warn(py, too_many_threads(threads).iter().chain(plan.told()), 1)?;
-    let hear = |py: Python<'_>, now: Progress| {
+    warn(py, too_many_threads(threads).iter().chain(plan.remarks()), 1)?;
+    let receive = |py: Python<'_>, now: Progress| {
         let Some(progress) = &progress else { return Ok(()) };
         let done = fraction_done(&plan, now.now);
         progress.call1(py, (done, now.now.as_secs_f64(), now.packet_hops)).map(drop)
     };
     let results =
-        beside(py, |watch| narrows::run::run(&plan, options, |progress| watch.tell(progress)), hear)?;
+        beside(py, |watch| narrows::run::run(&plan, options, |progress| watch.report(progress)), receive)?;
     match failure.take() {
         Some(raised) => Err(raised),
         None => {
@@ -151,7 +151,7 @@ fn measure_from(
 ) -> PyResult<Vec<repro::Measured>> {
     let plans: Vec<Arc<Plan>> = study.runs[from..].iter().map(|run| Arc::clone(&run.plan)).collect();
     let options = fit_memory(&plans, Options { threads: 1, jobs, force: false }).or_raise()?;
-    let hear = |py: Python<'_>, done: usize| {
+    let receive = |py: Python<'_>, done: usize| {
         progress.map_or(Ok(()), |progress| progress.call1(py, (from + done, study.runs.len())).map(drop))
     };
     let work = |watch: &Watch<usize>| {
@@ -159,11 +159,11 @@ fn measure_from(
         let finish = |run: usize, results: results::Results| {
             let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
             *done += 1;
-            let _ = watch.tell(*done);
+            let _ = watch.report(*done);
             drop(done);
             if results.complete { study.measure(from + run, &results) } else { repro::Measured::default() }
         };
         run_all(&plans, options, |_, _| watch.goes_on(), finish)
     };
-    beside(py, work, hear)?.or_raise()
+    beside(py, work, receive)?.or_raise()
 }

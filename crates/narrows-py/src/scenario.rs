@@ -166,17 +166,17 @@ impl Scenario {
         self.controllers.to_dict(py)
     }
 
-    /// Finds all mistakes, and tells what the scenario comes to. Nothing is run.
+    /// Finds all mistakes, and reports what the scenario comes to. Nothing is run.
     fn check(&self, py: Python<'_>) -> PyResult<Check> {
         let (plan, _) = py.detach(|| self.plan(None))?;
-        warn(py, plan.told(), 0)?;
+        warn(py, plan.remarks(), 0)?;
         let (memory, facts) = (plan.memory(1), py.detach(|| plan.facts()));
         let (headline, groups) =
             (narrows_cli::show::headline(&plan, 1), narrows_cli::show::plan::groups(&plan));
         let shown = narrows_cli::show::plan::facts(&facts);
         let text = format!("{headline}\n{groups}{shown}  at most {memory:.0} of memory");
         let facts = serde_json::to_value(&facts).unwrap_or_default();
-        let warnings = plan.told().filter(|found| found.severity == Severity::Warning);
+        let warnings = plan.remarks().filter(|found| found.severity == Severity::Warning);
         let warnings = warnings.map(Diagnostic::from).collect();
         Ok(Check { warnings, memory_bytes: memory.get(), facts, text })
     }

@@ -17,7 +17,7 @@ use crate::running::beside;
 use crate::scenario::Scenario;
 use crate::value::{to_json, to_map};
 
-/// More different warnings than this are counted, not told.
+/// More different warnings than this are counted, not shown.
 const WARNINGS: usize = 5;
 
 /// Request for a sweep.
@@ -177,20 +177,20 @@ impl Campaign {
             return Err(PyValueError::new_err("this campaign is over"));
         };
         let store = self.store()?;
-        let hear = |py: Python<'_>, tally: sweep::Tally| match &progress {
+        let receive = |py: Python<'_>, tally: sweep::Tally| match &progress {
             Some(progress) => progress.call1(py, so_far(tally)).map(drop),
             None => Ok(()),
         };
         let report = beside(
             py,
             |watch| {
-                let tell = |event: Event<'_>| match event {
-                    Event::Ended(_, tally) => watch.tell(tally),
+                let report = |event: Event<'_>| match event {
+                    Event::Ended(_, tally) => watch.report(tally),
                     Event::Began(_) | Event::Runs(..) => watch.goes_on(),
                 };
-                sweep::run(campaign, &store, self.settings, &tell)
+                sweep::run(campaign, &store, self.settings, &report)
             },
-            hear,
+            receive,
         )?;
         if let Some(raised) = self.failure.take() {
             return Err(raised);
@@ -276,7 +276,7 @@ impl Campaign {
         *self.store.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// Writes the data set, and tells what each point measured.
+    /// Writes the data set, and reports what each point measured.
     fn finish(&self, py: Python<'_>) -> PyResult<Vec<PointSummary>> {
         let store = self.store()?;
         let data = py.detach(|| sweep::assemble(&self.manifest, &store)).or_raise()?;

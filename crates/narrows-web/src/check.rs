@@ -79,7 +79,7 @@ pub(crate) fn check(question: &Question) -> Answered {
     let value = match written.plan(&question.parts) {
         Ok(plan) => {
             let unfit = fit(&plan).err().map_or_else(Vec::new, |Rejection(errors)| errors);
-            let found: Vec<_> = unfit.iter().chain(plan.told()).map(diagnostics::one).collect();
+            let found: Vec<_> = unfit.iter().chain(plan.remarks()).map(diagnostics::one).collect();
             json!({ "diagnostics": found, "summary": plan.overview(), "estimate": estimate(&plan) })
         }
         Err(rejection) => {

@@ -127,7 +127,7 @@ impl Runs {
             fit(&outline)?;
         }
         let plan = outline.drawn()?;
-        let warnings = plan.told().filter(|told| told.severity == Severity::Warning).map(diagnostics::one);
+        let warnings = plan.remarks().filter(|told| told.severity == Severity::Warning).map(diagnostics::one);
         let value = json!({
             "name": plan.scenario.name,
             "network": plan.describe_network(),

@@ -1,4 +1,4 @@
-//! Which functions executed how many instructions, as callgrind tells.
+//! Which functions executed how many instructions, as callgrind reports.
 //!
 //! The compiler inlines most of the packet path into a few functions. Debug information tells, for each instruction, which
 //! functions it was inlined from; it counts for the type to which the innermost one belongs that handles something (see

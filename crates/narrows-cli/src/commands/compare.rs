@@ -10,7 +10,8 @@ use narrows::statistics::FEWEST;
 use narrows::visible::{shown_path, visible};
 use serde_json::json;
 
-use super::{Job, document, execute, numbered, plans, show_doubts, show_warnings, status};
+use super::folders::numbered;
+use super::runs::{Job, document, execute, plans, show_doubts, show_warnings, status};
 use crate::progress::{KEPT, catch_interrupts};
 use crate::{Status, args, fail, show};
 

@@ -14,7 +14,7 @@ use serde_json::json;
 
 use super::compare::{Show, folder_name, print_cells};
 use super::live::foresee;
-use super::{show_doubts, write_run};
+use super::runs::{show_doubts, write_run};
 use crate::progress::{KEPT, catch_interrupts, goes_on, is_interrupted};
 use crate::{Status, args, show};
 

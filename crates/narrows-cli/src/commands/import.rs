@@ -6,7 +6,7 @@ use narrows::plan::Plan;
 use narrows::results::{Staged, cannot_write};
 use narrows_formats::import::{Imported, Star, chakra, goal, hpcc, htsim};
 
-use super::show_warnings;
+use super::runs::show_warnings;
 use crate::args::{self, ImportOutput};
 use crate::{Status, fail, show};
 

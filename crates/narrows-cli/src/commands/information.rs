@@ -8,7 +8,7 @@ use narrows::visible::shown_path;
 use narrows_sim::topology::NodeKind;
 use serde_json::{Value, json};
 
-use super::{document, show_warnings};
+use super::runs::{document, show_warnings};
 use crate::args::{self, Listed};
 use crate::{Status, show};
 

@@ -12,7 +12,7 @@ use narrows::visible::shown_path;
 use narrows_formats::export::trace::{Format, RealFrames};
 use narrows_live::{Attached, Estimate, Frame, Live, OnFrame, Program};
 
-use super::{document, print_runs, show_doubts, show_warnings, status, write_run};
+use super::runs::{document, print_runs, show_doubts, show_warnings, status, write_run};
 use crate::progress::{KEPT, catch_interrupts, goes_on};
 use crate::watch::{self, Board, Pace, Screen};
 use crate::{Status, args, show};

@@ -6,7 +6,7 @@ use narrows::results::{Staged, StoredCell, find};
 use narrows::sweep::{Found, Row, Store, stored_points};
 use narrows::visible::shown_path;
 
-use super::{files, numbered};
+use super::folders::{files, numbered};
 use crate::show::POINTS;
 use crate::{Status, args};
 

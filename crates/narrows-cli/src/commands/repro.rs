@@ -1,4 +1,3 @@
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -14,7 +13,7 @@ use narrows::visible::shown_path;
 use narrows_formats::export::trace::{Format, Request, Tracing};
 use serde_json::json;
 
-use super::{side_by_side, status};
+use super::runs::{side_by_side, status};
 use crate::progress::{RUNS_KEPT, catch_interrupts, is_interrupted};
 use crate::{Status, args, show};
 
@@ -93,7 +92,7 @@ fn run_study(study: &mut Study, kept: &Kept, execution: &args::Execution) -> Che
         ran.extend(more);
         if !study.extend(ran.iter().map(|(measured, _)| measured))? {
             if !execution.quiet {
-                work.tell();
+                work.report();
             }
             return Ok(Some(ran));
         }
@@ -108,8 +107,8 @@ fn run_study(study: &mut Study, kept: &Kept, execution: &args::Execution) -> Che
 struct Work(BTreeMap<String, u64>);
 
 impl Work {
-    /// So many are named; the others are summed up.
-    const NAMED: usize = 6;
+    /// Those with less than this part are summed up.
+    const NAMED: f64 = 0.02;
 
     fn add(&mut self, run: &Run, packet_hops: u64) {
         let group = run.name.split('.').next().unwrap_or_default();
@@ -117,24 +116,19 @@ impl Work {
         *self.0.entry(name.into()).or_default() += packet_hops;
     }
 
-    /// Says which take how much; nothing if one takes all.
-    fn tell(self) {
+    /// Shows which take how much; nothing if one takes all.
+    fn report(self) {
         let total: u64 = self.0.values().sum();
         if self.0.len() < 2 || total == 0 {
             return;
         }
-        let mut parts: Vec<_> = self.0.into_iter().collect();
-        parts.sort_by_key(|(_, packet_hops)| Reverse(*packet_hops));
-        let others = parts.split_off(parts.len().min(Self::NAMED));
-        if !others.is_empty() {
-            parts.push((
-                format!("{} others", others.len()),
-                others.iter().map(|(_, packet_hops)| packet_hops).sum(),
-            ));
-        }
-        let part = |(name, packet_hops): &(String, u64)| {
-            format!("{name} {:.0} %", *packet_hops as f64 / total as f64 * 100.0)
-        };
+        let mut parts: Vec<_> =
+            self.0.into_iter().map(|(name, hops)| (name, hops as f64 / total as f64)).collect();
+        parts.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let named = parts.partition_point(|(_, part)| *part >= Self::NAMED);
+        let others: f64 = parts.drain(named..).map(|(_, part)| part).sum();
+        parts.extend((others > 0.0).then(|| ("others".into(), others)));
+        let part = |(name, part): &(String, f64)| format!("{name} {:.0} %", part * 100.0);
         complain!("packet-hops: {}", parts.iter().map(part).collect::<Vec<_>>().join(", "));
     }
 }

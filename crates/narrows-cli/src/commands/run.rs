@@ -7,7 +7,7 @@ use narrows::report::{Cell, page};
 use narrows::results::Output;
 use narrows::run::fit_memory;
 
-use super::{Job, document, draw, execute, plans, print_runs, show_doubts, show_warnings, status};
+use super::runs::{Job, document, draw, execute, plans, print_runs, show_doubts, show_warnings, status};
 use crate::progress::{KEPT, catch_interrupts};
 use crate::watch::{self, Board, Pace, Screen};
 use crate::{Status, args, show};

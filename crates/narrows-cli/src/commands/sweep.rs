@@ -65,7 +65,7 @@ pub(super) fn carry_out(
     show_warnings(&campaign);
     let cells = Cells::new(campaign.tally(), execution.quiet || execution.json);
     let report = sweep::run(campaign, &store, settings, &|event| {
-        cells.tell(event);
+        cells.report(event);
         goes_on()
     })?;
     cells.finish();

@@ -29,7 +29,7 @@ pub(crate) fn trace(arguments: &args::Trace) -> Checked<Status> {
     catch_interrupts(LOST);
     let name = format!("seed {}", stored.seed());
     let meter = Meter::new(vec![(tracing.plan().clone(), name)], arguments.quiet);
-    let written = tracing.run(|now| meter.tell(0, now));
+    let written = tracing.run(|now| meter.report(0, now));
     meter.finish(0);
     let Some(written) = written? else { return Ok(Status::Interrupted) };
     say!("wrote {}  ({})", shown_path(&written.path), written.what);

@@ -18,7 +18,7 @@ use narrows_sim::{Hosts, RealHosts, SmallQueues};
 use serde_json::json;
 
 use super::live::foresee;
-use super::{document, plans, show_doubts, show_warnings, write_run};
+use super::runs::{document, plans, show_doubts, show_warnings, write_run};
 use crate::progress::{KEPT, catch_interrupts, goes_on, is_interrupted};
 use crate::{Status, args, show};
 

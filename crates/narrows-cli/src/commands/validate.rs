@@ -7,7 +7,7 @@ use narrows::results::{Output, Results};
 use narrows::visible::shown_path;
 use serde_json::json;
 
-use super::side_by_side;
+use super::runs::side_by_side;
 use crate::progress::{RUNS_KEPT, catch_interrupts, is_interrupted};
 use crate::{Status, args, show};
 

@@ -28,12 +28,12 @@ pub(crate) fn break_control(arguments: &args::Break) -> Checked<Status> {
         );
     }
     let began = Instant::now();
-    let tell = |progress| {
+    let report = |progress| {
         if !quiet && !json {
             show_progress(progress);
         }
     };
-    let Some(found) = search(&request, &out, jobs, &goes_on, &tell)? else {
+    let Some(found) = search(&request, &out, jobs, &goes_on, &report)? else {
         complain!("what was tried is in {}: the same command resumes from there", shown_path(&out));
         return Ok(Status::Interrupted);
     };
@@ -67,7 +67,7 @@ fn print(found: &Found, out: &Path) {
     }
     say!();
     say!("badness: {}; the score is that of {} less the least", found.meaning, found.control);
-    say!("wrote {}/  ({})", shown_path(out), super::files(out));
+    say!("wrote {}/  ({})", shown_path(out), super::folders::files(out));
 }
 
 fn with_other_seeds(case: &Case) -> String {

@@ -13,7 +13,7 @@ use pyo3::types::PyTuple;
 use super::facts::{self, number_text};
 use super::{Class, Failure, keywords};
 
-/// Methods that hear of something, in the order of [`Event`].
+/// Methods that receive something, in the order of [`Event`].
 pub(super) const EVENTS: [&str; 8] =
     ["on_handshake", "on_idle", "on_ack", "on_congestion", "on_cnp", "on_sent", "on_telemetry", "on_timer"];
 
@@ -37,7 +37,7 @@ pub(super) struct Connection {
     object: Option<Object>,
     limit: Limit,
     timer: Time,
-    /// The timer as `next_timer` gave it, in seconds: `on_timer` hears the very same number.
+    /// The timer as `next_timer` gave it, in seconds: `on_timer` receives the very same number.
     asked: f64,
 }
 
@@ -73,7 +73,7 @@ impl Connection {
         let instance = self.class.class.bind(py).call((facts::Path(*path),), Some(&keywords))?;
         let method = |name: &str| instance.getattr(name).map(Bound::unbind);
         let mut events = [const { None }; EVENTS.len()];
-        for (event, name) in events.iter_mut().zip(&self.class.hears) {
+        for (event, name) in events.iter_mut().zip(&self.class.receives) {
             *event = name.map(method).transpose()?;
         }
         let next_timer = self.class.has_timer.then(|| method("next_timer")).transpose()?;
@@ -109,14 +109,14 @@ impl Connection {
         }
     }
 
-    /// Calls the method that hears of `event`, if there is one.
-    fn tell(
+    /// Calls the method that receives `event`, if there is one.
+    fn notify(
         &mut self,
         event: Event,
         arguments: impl for<'py> FnOnce(Python<'py>) -> PyResult<Bound<'py, PyTuple>>,
     ) {
-        let heard = self.object.as_ref().is_some_and(|object| object.events[event as usize].is_some());
-        if !heard || self.failure.has_happened() {
+        let is_received = self.object.as_ref().is_some_and(|object| object.events[event as usize].is_some());
+        if !is_received || self.failure.has_happened() {
             return;
         }
         if let Err(error) = Python::attach(|py| self.call(py, event, arguments(py)?)) {
@@ -142,11 +142,11 @@ fn tuple<'py, const N: usize>(
 
 impl Controller for Connection {
     fn on_ack(&mut self, ack: &cc::Ack) {
-        self.tell(Event::Ack, |py| PyTuple::new(py, [facts::Ack(*ack)]));
+        self.notify(Event::Ack, |py| PyTuple::new(py, [facts::Ack(*ack)]));
     }
 
     fn on_congestion(&mut self, now: Time, event: cc::Congestion) {
-        self.tell(Event::Congestion, |py| {
+        self.notify(Event::Congestion, |py| {
             let event = facts::Congestion::new(now, event).into_bound_py_any(py)?;
             tuple(py, [now.as_secs_f64().into_bound_py_any(py)?, event])
         });
@@ -157,7 +157,7 @@ impl Controller for Connection {
     }
 
     fn on_idle(&mut self, now: Time, idle: Span, restart: Option<Bytes>) {
-        self.tell(Event::Idle, |py| {
+        self.notify(Event::Idle, |py| {
             let restart = restart.map(Bytes::get).into_bound_py_any(py)?;
             tuple(
                 py,
@@ -175,19 +175,19 @@ impl Controller for Connection {
         let time = now.as_secs_f64();
         match *signal {
             Signal::Handshake { rtt } => {
-                self.tell(Event::Handshake, |py| PyTuple::new(py, [time, rtt.as_secs_f64()]));
+                self.notify(Event::Handshake, |py| PyTuple::new(py, [time, rtt.as_secs_f64()]));
             }
-            Signal::Cnp => self.tell(Event::Cnp, |py| PyTuple::new(py, [time])),
-            Signal::Sent { size } => self.tell(Event::Sent, |py| {
+            Signal::Cnp => self.notify(Event::Cnp, |py| PyTuple::new(py, [time])),
+            Signal::Sent { size } => self.notify(Event::Sent, |py| {
                 tuple(py, [time.into_bound_py_any(py)?, size.get().into_bound_py_any(py)?])
             }),
-            Signal::Telemetry(telemetry) => self.tell(Event::Telemetry, |py| {
+            Signal::Telemetry(telemetry) => self.notify(Event::Telemetry, |py| {
                 let telemetry = facts::Telemetry(*telemetry).into_bound_py_any(py)?;
                 tuple(py, [time.into_bound_py_any(py)?, telemetry])
             }),
             Signal::Timer => {
                 let time = if now == self.timer { self.asked } else { time };
-                self.tell(Event::Timer, |py| PyTuple::new(py, [time]));
+                self.notify(Event::Timer, |py| PyTuple::new(py, [time]));
             }
             _ => {}
         }

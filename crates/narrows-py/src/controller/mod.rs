@@ -126,8 +126,8 @@ struct Class {
     class: Py<PyType>,
     /// Module and name, by which a class that was defined anew is known.
     place: String,
-    /// By event: the name of the method that hears it, if the class has one of its own.
-    hears: [Option<&'static str>; EVENTS.len()],
+    /// By event: the name of the method that receives it, if the class has one of its own.
+    receives: [Option<&'static str>; EVENTS.len()],
     has_timer: bool,
     uses: Uses,
     version: String,
@@ -150,7 +150,7 @@ impl Class {
             name,
             class: class.cast::<PyType>()?.clone().unbind(),
             place: about.get_item("place")?.extract()?,
-            hears: EVENTS.map(|event| has(event).then_some(event)),
+            receives: EVENTS.map(|event| has(event).then_some(event)),
             has_timer: has("next_timer"),
             uses: Uses {
                 ecn,

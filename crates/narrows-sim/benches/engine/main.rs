@@ -156,7 +156,7 @@ fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
     (done, start.elapsed().as_secs_f64())
 }
 
-/// The most memory this process ever had, as far as the system tells.
+/// The most memory this process ever had, as far as the system reports.
 fn peak_memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

@@ -5,7 +5,7 @@
 //! ```text
 //! dq/dt = N·r(t − τ₁) − C                     while q > 0 or it is positive
 //! Δq    = dq/dt · S/(N·r(t − τ₁))             from one sample to the next, S bytes later
-//! m(t)  = r(t − τ₁ − τ₂)/S(t − τ₂)            messages a second that a source hears
+//! m(t)  = r(t − τ₁ − τ₂)/S(t − τ₂)            messages a second that a source receives
 //! ```
 //! τ₁ is the way of a packet to the queue, and half of the time between two packets, because a new rate applies to the next
 //! packet only. τ₂ is the way of a message back. What a message does to the rate is taken from the sources of the schemes.

@@ -158,7 +158,7 @@ fn warn_of_vain_marking(
     }
 }
 
-/// Warns if DCQCN hears of queues by packets that were marked before they waited.
+/// Warns if DCQCN learns of queues from packets that were marked before they waited.
 fn warn_of_late_marks(scenario: &Scenario, traffic: &Traffic, checker: &mut Checker<'_>) {
     let Some(group) = traffic.groups.iter().find(|group| group.transport.receives_cnps()) else { return };
     for (class, switch) in &scenario.switches {

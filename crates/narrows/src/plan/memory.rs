@@ -108,7 +108,7 @@ fn network_pairs(plan: &Plan) -> u64 {
 }
 
 /// Memory this process can still have: what the system can give, and what limits of its control group and of its address space
-/// (`ulimit -v`) leave; none if nothing tells.
+/// (`ulimit -v`) leave; none if nothing reports it.
 pub fn available() -> Option<Bytes> {
     let mut system = sysinfo::System::new();
     system.refresh_memory();
@@ -122,7 +122,7 @@ fn left(limits: &CGroupLimits) -> u64 {
     limits.total_memory.saturating_sub(limits.rss)
 }
 
-/// Address space that is left; none if it has no limit, or the system does not tell.
+/// Address space that is left; none if it has no limit, or the system does not report it.
 fn address_space() -> Option<u64> {
     let limits = std::fs::read_to_string("/proc/self/limits").ok()?;
     let limit = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;

@@ -38,7 +38,7 @@ impl Plan {
             "paths": facts.paths,
             "oversubscription": facts.oversubscription,
             "memory_bytes": self.memory(1).get(),
-            "warnings": self.told().map(|w| json!({ "code": w.code.name(), "message": w.message })).collect::<Vec<_>>(),
+            "warnings": self.remarks().map(|w| json!({ "code": w.code.name(), "message": w.message })).collect::<Vec<_>>(),
         })
     }
 }

@@ -270,7 +270,7 @@ impl Plan {
     }
 
     /// All that is reported before a run.
-    pub fn told(&self) -> impl Iterator<Item = &Diagnostic> {
+    pub fn remarks(&self) -> impl Iterator<Item = &Diagnostic> {
         self.warnings.iter().chain(&self.notes)
     }
 

@@ -131,15 +131,15 @@ fn settles(claim: &Claim, found: &Estimate) -> bool {
 }
 
 /// Other seeds might give a claim another verdict: values that hold and values that do not are both in its interval, or, without one,
-/// between its smallest and its largest value; or only one or two seeds gave a value. Not if more seeds would hardly tell which.
+/// between its smallest and its largest value; or only one or two seeds gave a value. The last step is left
+/// out if its seeds are not expected to decide it (stopping for futility).
 pub(super) fn undecided(claim: &Claim, observed: &Observed<'_>) -> bool {
     let found = measured(observed, None, &claim.quantity, claim.over.as_deref());
     found.is_some_and(|found| {
         let (low, high) = found.interval.unwrap_or(found.range);
         let leaves_open = |interval| claim.expected.is_undecided(found.mean, interval);
-        let with_many = seeds::hoped_for(found.samples).and_then(|seeds| found.interval_of(seeds));
-        found.samples < FEWEST
-            || low < high && leaves_open((low, high)) && !with_many.is_some_and(leaves_open)
+        let expected = seeds::after_last_step(found.samples).and_then(|seeds| found.interval_of(seeds));
+        found.samples < FEWEST || low < high && leaves_open((low, high)) && !expected.is_some_and(leaves_open)
     })
 }
 

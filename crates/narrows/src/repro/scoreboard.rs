@@ -66,11 +66,11 @@ impl Tally {
     pub(super) fn text(&self, of: &str) -> String {
         let claims = if self.all() == 1 { "claim" } else { "claims" };
         let counts = self.counts();
-        let told: Vec<_> = counts.iter().filter(|(_, count)| *count > 0).collect();
-        let told: Vec<_> =
-            told.iter().map(|(verdict, count)| format!("{count} {}", verdict.name())).collect();
-        let told = if told.is_empty() { String::new() } else { format!(": {}", told.join(", ")) };
-        format!("{} {claims} {of}{told}", self.all())
+        let named: Vec<_> = counts.iter().filter(|(_, count)| *count > 0).collect();
+        let named: Vec<_> =
+            named.iter().map(|(verdict, count)| format!("{count} {}", verdict.name())).collect();
+        let named = if named.is_empty() { String::new() } else { format!(": {}", named.join(", ")) };
+        format!("{} {claims} {of}{named}", self.all())
     }
 }
 

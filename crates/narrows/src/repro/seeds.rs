@@ -20,9 +20,9 @@ pub(super) fn most(asked: Option<u32>) -> u32 {
     asked.unwrap_or(STEPS[STEPS.len() - 1])
 }
 
-/// Seeds that must be expected to decide a claim of which so many are known: else the last step is not worth its runs. None before
-/// that, when too little is known of how seeds vary.
-pub(super) fn hoped_for(samples: usize) -> Option<usize> {
+/// Seeds after the last step, if that is the next for a claim with so many. Before it too little is known of how seeds vary to expect
+/// anything of them.
+pub(super) fn after_last_step(samples: usize) -> Option<usize> {
     let [.., before, last] = STEPS.map(|seeds| seeds as usize);
     (samples >= before).then_some(last)
 }

@@ -10,9 +10,12 @@ use narrows_sim::observe::{
 use narrows_sim::traffic::{FlowSpec, Traffic};
 use narrows_sim::{External, LinkId, OnProgress, RecordedSession};
 
-use super::{Options, execution, most_events, prepared, too_many_events};
-use crate::diagnostic::Checked;
+use super::makers::prepared;
+use super::options::Options;
+use crate::diagnostic::{Checked, Code, Diagnostic};
 use crate::live::Watched;
+use crate::mechanism;
+use crate::numbers::grouped;
 use crate::plan::Plan;
 use crate::recorded;
 use crate::results::{Measured, Recorded, Results};
@@ -40,7 +43,7 @@ pub struct Steps {
 impl Steps {
     /// Lays out a run, which may be watched.
     pub fn new(plan: &Arc<Plan>, options: Options, watched: Option<&Watched>) -> Self {
-        Self::within(plan, options, most_events(options), &mut each_of(watched))
+        Self::within(plan, options, options.most_events(), &mut each_of(watched))
     }
 
     pub(super) fn within(
@@ -53,7 +56,7 @@ impl Steps {
         let events = Arc::new(RowLimit::new(most_events));
         let mut all = || recorders(plan, &events, live(), None);
         let lay_out = |_: &mut dyn OnProgress| {
-            RecordedSession::new(network, traffic, scenario.seed, execution(options), &mut all)
+            RecordedSession::new(network, traffic, scenario.seed, options.execution(), &mut all)
         };
         let session = prepared(plan, &mut |_| ControlFlow::Continue(()), lay_out);
         Self { plan: Arc::clone(plan), session, events, most_events, complete: false }
@@ -67,7 +70,7 @@ impl Steps {
         external: &External,
         watched: Option<&Watched>,
     ) -> Self {
-        let most_events = most_events(Options::default());
+        let most_events = Options::default().most_events();
         let events = Arc::new(RowLimit::new(most_events));
         let mut live = each_of(watched);
         let mut all = || recorders(plan, &events, live(), Some(DiscardObserver::new(external)));
@@ -169,4 +172,13 @@ fn recorders(
     let states = record.state.as_ref().map(|(interval, of)| StateObserver::new(*interval, flows, of));
     let mechanisms = recorded::observers(plan, events);
     (((ports(&record.queues), ports(&record.links)), ((windows, states), mechanisms)), (live, discards))
+}
+
+fn too_many_events(plan: &Plan, most: u64) -> Diagnostic {
+    let recorded = mechanism::all().find_map(|mechanism| mechanism.recorded_events(plan));
+    let [events, fewer] = recorded.unwrap_or(["events", "record less"]);
+    let most = grouped(most.cast_signed());
+    let message = format!("the run was ended, as it recorded more than {most} {events}");
+    let help = format!("{fewer}, shorten the run, or go on with --force");
+    Diagnostic::error(Code::Memory, message).help(help)
 }

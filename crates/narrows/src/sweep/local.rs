@@ -41,9 +41,9 @@ pub struct Report {
 }
 
 /// Runs a task into a folder; false if it was requested to end early.
-type Execute<'a> = &'a (dyn Fn(&Task, &std::path::Path, &mut Tell<'_>) -> Result<bool, Trouble> + Sync);
+type Execute<'a> = &'a (dyn Fn(&Task, &std::path::Path, &mut Reporter<'_>) -> Result<bool, Trouble> + Sync);
 /// Hears how far a cell is, and answers whether it may go on.
-type Tell<'a> = dyn FnMut(f64) -> ControlFlow<()> + Send + 'a;
+type Reporter<'a> = dyn FnMut(f64) -> ControlFlow<()> + Send + 'a;
 
 /// Runs all cells of a campaign: the costliest first, as many side by side as there is memory for. A cell that fails does not keep
 /// others from being run. Whoever is notified may answer that it is enough.
@@ -54,15 +54,15 @@ pub fn run(
     campaign: Campaign,
     store: &Store,
     settings: Settings,
-    tell: &(dyn Fn(Event<'_>) -> ControlFlow<()> + Sync),
+    report: &(dyn Fn(Event<'_>) -> ControlFlow<()> + Sync),
 ) -> Checked<Report> {
     let available = available_memory().filter(|_| !settings.force);
     campaign.check_memory(available)?;
     let supplies = campaign.sweep().supplies();
-    let execute = |task: &Task, folder: &std::path::Path, tell: &mut Tell<'_>| {
-        task.run_into(&supplies, settings.threads, folder, tell)
+    let execute = |task: &Task, folder: &std::path::Path, report: &mut Reporter<'_>| {
+        task.run_into(&supplies, settings.threads, folder, report)
     };
-    Ok(work(campaign, store, settings.jobs, available, tell, &execute))
+    Ok(work(campaign, store, settings.jobs, available, report, &execute))
 }
 
 /// State shared by workers.
@@ -72,7 +72,7 @@ struct Shared<'a> {
     news: Condvar,
     store: &'a Store,
     available: Option<Bytes>,
-    tell: &'a (dyn Fn(Event<'_>) -> ControlFlow<()> + Sync),
+    report: &'a (dyn Fn(Event<'_>) -> ControlFlow<()> + Sync),
     execute: Execute<'a>,
 }
 
@@ -90,11 +90,11 @@ fn work(
     store: &Store,
     jobs: usize,
     available: Option<Bytes>,
-    tell: &(dyn Fn(Event<'_>) -> ControlFlow<()> + Sync),
+    report: &(dyn Fn(Event<'_>) -> ControlFlow<()> + Sync),
     execute: Execute<'_>,
 ) -> Report {
     let work = Work { campaign, running: 0, memory: Bytes::ZERO, interrupted: false, stopped: None };
-    let shared = Shared { state: Mutex::new(work), news: Condvar::new(), store, available, tell, execute };
+    let shared = Shared { state: Mutex::new(work), news: Condvar::new(), store, available, report, execute };
     std::thread::scope(|scope| {
         for _ in 1..jobs {
             scope.spawn(|| shared.work());
@@ -119,13 +119,13 @@ impl Shared<'_> {
     /// Runs cells until there are none.
     fn work(&self) {
         while let Some(want) = self.next() {
-            let outcome = if (self.tell)(Event::Began(&want)).is_break() {
+            let outcome = if (self.report)(Event::Began(&want)).is_break() {
                 Outcome::Interrupted
             } else {
                 self.run(&want)
             };
             let tally = self.end(&want, outcome);
-            if (self.tell)(Event::Ended(&want, tally)).is_break() {
+            if (self.report)(Event::Ended(&want, tally)).is_break() {
                 self.lock().interrupted = true;
             }
             self.news.notify_all();
@@ -163,8 +163,8 @@ impl Shared<'_> {
         let attempt = || {
             let task = task.task(want.point, want.seed)?;
             let begun = self.store.begin(&want.id)?;
-            let mut tell = |fraction: f64| (self.tell)(Event::Runs(want, fraction));
-            if !(self.execute)(&task, begun.path(), &mut tell)? {
+            let mut report = |fraction: f64| (self.report)(Event::Runs(want, fraction));
+            if !(self.execute)(&task, begun.path(), &mut report)? {
                 return Ok(false);
             }
             begun.finish().map(|()| true)
@@ -240,8 +240,8 @@ mod tests {
     }
 
     /// Runs a cell, really.
-    fn really(task: &Task, folder: &std::path::Path, tell: &mut Tell<'_>) -> Result<bool, Trouble> {
-        task.run_into(&crate::sweep::Supplies::default(), 1, folder, tell)
+    fn really(task: &Task, folder: &std::path::Path, report: &mut Reporter<'_>) -> Result<bool, Trouble> {
+        task.run_into(&crate::sweep::Supplies::default(), 1, folder, report)
     }
 
     #[test]
@@ -262,12 +262,12 @@ mod tests {
     #[test]
     fn a_cell_that_panics_is_told_with_its_reason_and_others_go_on() {
         let tries = AtomicU64::new(0);
-        let panics = |task: &Task, folder: &std::path::Path, tell: &mut Tell<'_>| {
+        let panics = |task: &Task, folder: &std::path::Path, report: &mut Reporter<'_>| {
             if task.scenario.contains("after = \"32 ms\"") {
                 tries.fetch_add(1, Ordering::Relaxed);
                 panic!("backlog 7 of 5");
             }
-            really(task, folder, tell)
+            really(task, folder, report)
         };
         let settings = Settings { retries: 2, ..Settings::default() };
         let report = sweep_of_four(settings, None, &panics, &goes_on);
@@ -282,11 +282,11 @@ mod tests {
             [(std::io::ErrorKind::TimedOut, 5, 4), (std::io::ErrorKind::StorageFull, 1, 0)]
         {
             let tries = AtomicU64::new(0);
-            let once = |task: &Task, folder: &std::path::Path, tell: &mut Tell<'_>| {
+            let once = |task: &Task, folder: &std::path::Path, report: &mut Reporter<'_>| {
                 if tries.fetch_add(1, Ordering::Relaxed) == 0 {
                     return Err(Trouble::written(folder, &kind.into()));
                 }
-                really(task, folder, tell)
+                really(task, folder, report)
             };
             let settings = Settings { retries: 1, ..Settings::default() };
             let report = sweep_of_four(settings, None, &once, &goes_on);
@@ -298,7 +298,7 @@ mod tests {
     #[test]
     fn a_scenario_that_is_refused_is_not_tried_again() {
         let tries = AtomicU64::new(0);
-        let refuses = |_: &Task, _: &std::path::Path, _: &mut Tell<'_>| {
+        let refuses = |_: &Task, _: &std::path::Path, _: &mut Reporter<'_>| {
             tries.fetch_add(1, Ordering::Relaxed);
             Err(Rejection::from(Diagnostic::error(Code::Csv, "a row with 3 fields")).into())
         };
@@ -311,9 +311,9 @@ mod tests {
     fn cells_are_run_side_by_side_only_while_their_memory_fits() {
         for (available, most) in [(None, 4), (Some(Bytes::new(1)), 1)] {
             let (now, seen) = (AtomicU64::new(0), AtomicU64::new(0));
-            let counts = |task: &Task, folder: &std::path::Path, tell: &mut Tell<'_>| {
+            let counts = |task: &Task, folder: &std::path::Path, report: &mut Reporter<'_>| {
                 seen.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
-                let result = really(task, folder, tell);
+                let result = really(task, folder, report);
                 now.fetch_sub(1, Ordering::SeqCst);
                 result
             };

@@ -136,20 +136,20 @@ impl Search<'_> {
         progress: &dyn Fn(Progress),
     ) -> Result<Found, Halt> {
         let mut population = self.resume(store, old, folder)?;
-        let tell = |population: &Population, is_old| {
+        let report = |population: &Population, is_old| {
             let best = population.curve.last().copied().unwrap_or_default();
             let Population { evaluations, runs, .. } = *population;
             progress(Progress { evaluations, runs, best: f64::from(best) / 1e6, is_old });
         };
         if population.evaluations > 0 {
-            tell(&population, true);
+            report(&population, true);
         }
         while population.evaluations < self.request.evaluations {
             let count = CHILDREN.min(self.request.evaluations - population.evaluations);
             let generation = self.generation(&population, count)?;
             store.add(&generation)?;
             population.take(generation);
-            tell(&population, false);
+            report(&population, false);
         }
         let found = self.conclude(&population)?;
         let texts: Vec<_> = found.cases.iter().map(|case| case.text.as_str()).collect();

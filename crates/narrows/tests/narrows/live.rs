@@ -35,7 +35,7 @@ fn options(threads: usize) -> Options {
     Options { threads, ..Options::default() }
 }
 
-/// Runs a plan; whenever it tells its progress somebody asks for a look.
+/// Runs a plan; whenever it reports its progress somebody asks for a look.
 fn watched(plan: &Arc<Plan>, threads: usize) -> (Results, Look, u64) {
     let watched = Watched::new(plan, threads, &Arc::default());
     let results = run_watched(plan, options(threads), &watched, |_| {

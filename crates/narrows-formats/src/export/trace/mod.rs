@@ -8,6 +8,9 @@ mod happening;
 mod pcapng;
 mod perfetto;
 mod qlog;
+mod request;
+mod selection;
+mod sink;
 mod watcher;
 
 use std::ops::ControlFlow;
@@ -20,69 +23,17 @@ use narrows::document::Document;
 use narrows::plan::Plan;
 use narrows::results::{Column, Contents, Results, Staged, Stored, Table, Values, cannot_write};
 use narrows_proto::units::Time;
-use narrows_sim::{LinkId, Progress, Stop};
+use narrows_sim::{Progress, Stop};
 
-use self::happening::Happening;
 pub use self::pcapng::RealFrames;
+pub use self::request::{Format, Request};
+use self::selection::Selection;
+use self::sink::Sink;
 use self::watcher::{End, Watcher};
 use super::Written;
 
 /// The version of the engine. Another one may simulate differently.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
-
-/// File formats that can be written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// Packets, for Wireshark and other readers of captures.
-    Pcapng,
-    /// Events of senders, one file for each flow, for qvis.
-    Qlog,
-    /// Counters and events along a time line, for the Perfetto UI.
-    Perfetto,
-}
-
-/// The requested output.
-#[derive(Clone, Debug)]
-pub struct Request {
-    /// As what.
-    pub format: Format,
-    /// Flows by number, and traffic groups by name; all if there are none.
-    pub flows: Vec<String>,
-    /// Ports by the name of their link, `from->to`; the usual ones of the format if there are none.
-    pub ports: Vec<String>,
-    /// Events before this time are left out.
-    pub from: Time,
-    /// Events at this time or later are left out.
-    pub until: Time,
-    /// No more records than this.
-    pub limit: u64,
-    /// Where it goes; a place in the results folder if left out.
-    pub out: Option<PathBuf>,
-    /// Replace what is there.
-    pub overwrite: bool,
-    /// Where files that the scenario names are; the results folder if left out.
-    pub files: Option<PathBuf>,
-}
-
-impl Request {
-    /// All that a run does.
-    pub fn all(format: Format) -> Self {
-        let (flows, ports, limit) = (Vec::new(), Vec::new(), u64::MAX);
-        let (from, until) = (Time::ZERO, Time::NEVER);
-        Self { format, flows, ports, from, until, limit, out: None, overwrite: false, files: None }
-    }
-}
-
-/// Flows, links and times that are selected.
-#[derive(Clone, Debug)]
-pub(crate) struct Selection {
-    /// By flow; none: all, and what belongs to no flow.
-    flows: Option<Vec<bool>>,
-    /// By link; none: all.
-    links: Option<Vec<bool>>,
-    from: Time,
-    until: Time,
-}
 
 /// A run that is about to be traced.
 #[derive(Debug)]
@@ -95,37 +46,6 @@ pub struct Tracing<'a> {
     limit: u64,
     target: PathBuf,
     staged: Staged,
-}
-
-/// Takes what happens, in order of time.
-trait Sink: Send {
-    /// Events that it wants to receive.
-    fn wants(&self) -> Wants;
-
-    /// Takes one happening.
-    fn take(&mut self, at: Time, what: &Happening) -> std::io::Result<()>;
-
-    /// The run is over. Returns what was written, for people.
-    fn finish(self: Box<Self>, results: &Results) -> std::io::Result<String>;
-}
-
-/// Events that a sink wants to receive.
-#[derive(Clone, Copy, Debug, Default)]
-struct Wants {
-    /// Packets that begin to be sent; otherwise only those that are retransmitted.
-    packets: bool,
-    /// Packets that are retransmitted, when they leave their host.
-    repeats: bool,
-    /// Packets that are marked.
-    marks: bool,
-    /// Packets that are dropped or lost on a link, apart from departures.
-    drops: bool,
-    /// States of senders.
-    windows: bool,
-    /// Backlogs of ports.
-    backlogs: bool,
-    /// Links that are paused.
-    pauses: bool,
 }
 
 impl<'a> Tracing<'a> {
@@ -207,69 +127,6 @@ impl<'a> Tracing<'a> {
         staged.finish()?;
         Ok(Some(Written { path: target, what }))
     }
-}
-
-impl Format {
-    /// Its name in a results folder.
-    pub fn file_name(self) -> &'static str {
-        match self {
-            Self::Pcapng => "trace.pcapng",
-            Self::Qlog => "qlog",
-            Self::Perfetto => "trace.perfetto-trace",
-        }
-    }
-}
-
-impl Selection {
-    fn new(plan: &Plan, request: &Request) -> Checked<Self> {
-        let flows = (!request.flows.is_empty()).then(|| plan.flows_called(&request.flows)).transpose()?;
-        if flows.as_ref().is_some_and(Vec::is_empty) {
-            let message = format!("no flow belongs to \"{}\"", request.flows.join("\", \""));
-            return Err(Diagnostic::error(Code::NothingTraced, message).into());
-        }
-        let links = match request.ports.as_slice() {
-            [] if request.format == Format::Pcapng => Some(ports_of_hosts(plan)),
-            [] => None,
-            ports => Some(plan.links_called(ports)?),
-        };
-        if request.from >= request.until {
-            let message = format!("--from {} is not before --until {}", request.from, request.until);
-            return Err(Diagnostic::error(Code::NothingTraced, message).into());
-        }
-        let flows = flows.map(|flows| set(plan.traffic.flows.len(), flows.iter().map(|flow| flow.index())));
-        let all = plan.network.topology.links().len();
-        let links = links.map(|links| set(all, links.iter().map(|link| link.index())));
-        Ok(Self { flows, links, from: request.from, until: request.until })
-    }
-
-    fn has_flow(&self, flow: Option<narrows_sim::FlowId>) -> bool {
-        match (&self.flows, flow) {
-            (None, _) => true,
-            (Some(_), None) => false,
-            (Some(flows), Some(flow)) => flows.get(flow.index()).copied().unwrap_or(false),
-        }
-    }
-
-    fn has_link(&self, link: LinkId) -> bool {
-        self.links.as_ref().is_none_or(|links| links[link.index()])
-    }
-
-    fn has_time(&self, at: Time) -> bool {
-        (self.from..self.until).contains(&at)
-    }
-}
-
-fn set(len: usize, members: impl Iterator<Item = usize>) -> Vec<bool> {
-    let mut set = vec![false; len];
-    members.for_each(|member| set[member] = true);
-    set
-}
-
-/// Where hosts send. A packet is seen there once, which is what the analysis of Wireshark takes for granted.
-fn ports_of_hosts(plan: &Plan) -> Vec<LinkId> {
-    let topology = &plan.network.topology;
-    let links = (0..topology.links().len()).map(LinkId::from);
-    links.filter(|link| topology.as_host(topology.link(*link).from).is_some()).collect()
 }
 
 /// The plan of a stored run. An interrupted run ends where it was interrupted.

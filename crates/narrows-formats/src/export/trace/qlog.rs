@@ -18,8 +18,9 @@ use narrows_proto::units::{Bytes, Span, Time};
 use narrows_sim::traffic::Transport;
 use serde_json::{Map, Value, json};
 
+use super::VERSION;
 use super::happening::{Happening, Packet, Window};
-use super::{Sink, VERSION, Wants};
+use super::sink::{Sink, Wants};
 
 /// A record begins with this and ends with a line feed (RFC 7464 §2.2).
 const RECORD_SEPARATOR: u8 = 0x1e;

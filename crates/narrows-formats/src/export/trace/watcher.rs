@@ -9,7 +9,8 @@ use narrows_sim::observe::{Observer, PacketKind, PacketRef, SenderRef};
 use narrows_sim::{DropCause, FlowId, LinkId};
 
 use super::happening::{Happening, Packet, Queued, Window};
-use super::{Selection, Sink, Wants};
+use super::selection::Selection;
+use super::sink::{Sink, Wants};
 
 /// Hands what is selected to a sink, in order of time.
 ///

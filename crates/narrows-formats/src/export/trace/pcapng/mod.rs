@@ -32,8 +32,9 @@ use pcap_file::{DataLink, Endianness, PcapError};
 
 use self::frames::Frames;
 pub use self::real::RealFrames;
+use super::VERSION;
 use super::happening::{Happening, Packet};
-use super::{Sink, VERSION, Wants};
+use super::sink::{Sink, Wants};
 
 /// Timestamps are 10^-9 s.
 const NANOSECONDS: u8 = 9;

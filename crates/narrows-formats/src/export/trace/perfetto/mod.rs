@@ -20,7 +20,8 @@ use self::proto::{
     CounterDescriptor, DebugAnnotation, EventType, Trace, TracePacket, TrackDescriptor, TrackEvent, Unit,
 };
 use super::happening::{Happening, Packet, Window};
-use super::{Selection, Sink, Wants};
+use super::selection::Selection;
+use super::sink::{Sink, Wants};
 
 /// Tracks that hold others.
 const PORTS: u64 = 1;
