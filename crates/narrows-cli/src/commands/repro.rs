@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, Once};
+use std::sync::{Arc, Once};
 
 use narrows::diagnostic::Checked;
 use narrows::plan::Plan;
@@ -212,10 +212,8 @@ fn run_missing(
     }
     let named = missing.iter().map(|run| (Arc::clone(&study.runs[*run].plan), study.runs[*run].name.clone()));
     let cannot_keep = Once::new();
-    let work = Mutex::new(work);
     let finish = |number: usize, results: Results| {
         let run = missing[number];
-        work.lock().expect("nothing panics while it is held").add(&study.runs[run], results.packet_hops);
         if !results.complete {
             return None;
         }
@@ -228,11 +226,13 @@ fn run_missing(
             cannot_keep
                 .call_once(|| complain!("finished runs will be lost if this one is ended: {rejection}"));
         }
-        Some(ran)
+        Some((ran, results.packet_hops))
     };
     let finished = side_by_side(named.collect(), execution, None, finish)?;
-    for (run, ran) in missing.iter().zip(finished) {
-        all[run - from] = ran;
+    for (run, finished) in missing.iter().zip(finished) {
+        let Some((ran, packet_hops)) = finished else { continue };
+        work.add(&study.runs[*run], packet_hops);
+        all[run - from] = Some(ran);
     }
     Ok(all)
 }

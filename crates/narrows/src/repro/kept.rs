@@ -5,7 +5,7 @@
 //! measured of it, so nothing of another engine or of another experiment is ever used. Numbers are kept as their bits: the
 //! reproduction is the same, byte for byte.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -45,7 +45,7 @@ pub enum Found {
     Damaged,
 }
 
-/// A file: the checksum of what follows on the first line, then this as JSON. Numbers are bits of floating-point numbers.
+/// A line: the checksum of what follows, then this as JSON. Numbers are bits of floating-point numbers.
 #[derive(Deserialize, Serialize)]
 struct Record {
     quantities: BTreeMap<String, Option<u64>>,
@@ -69,15 +69,14 @@ impl Kept {
     /// Earlier measurements of a run of the study.
     pub fn find(&self, study: &Study, run: usize) -> Found {
         let key = key(study, run);
-        match (std::fs::read(self.folder.join(&key)), self.older.get(&key)) {
-            (Ok(content), _) => read(study, run, &content),
-            (Err(error), Some(content)) if error.kind() == io::ErrorKind::NotFound => {
-                read(study, run, content)
+        let found = |content: &[u8]| read(study, run, content).map_or(Found::Damaged, Found::Ran);
+        match std::fs::read(self.folder.join(&key)) {
+            Ok(content) => found(&content),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                self.older.get(&key).map_or(Found::Nothing, |content| found(content))
             }
-            (Err(error), None) if error.kind() == io::ErrorKind::NotFound => return Found::Nothing,
-            (Err(_), _) => None,
+            Err(_) => Found::Damaged,
         }
-        .map_or(Found::Damaged, Found::Ran)
     }
 
     /// Keeps what a run came to.
@@ -100,19 +99,17 @@ impl Kept {
     /// If it cannot be written.
     pub fn write(&self, study: &Study, ran: &[Ran], output: &Output) -> Checked<()> {
         let failed = |error: io::Error| cannot_write(&output.target().join(RUNS), &error);
+        let mut own = BTreeSet::new();
         let mut text = format!("{ENGINE}\n").into_bytes();
-        let mut add = |key: &str, content: &[u8]| {
-            // Two lines, which become one.
-            let content = content.iter().map(|byte| if *byte == b'\n' { b' ' } else { *byte });
-            text.extend(key.bytes().chain([b' ']).chain(content).chain([b'\n']));
-        };
-        let mut others = self.older.clone();
+        let mut add =
+            |key: &str, content: &[u8]| text.extend([key.as_bytes(), b" ", content, b"\n"].concat());
         for (run, ran) in ran.iter().enumerate() {
             let key = key(study, run);
-            others.remove(&key);
             add(&key, &to_bytes(study, run, ran).map_err(failed)?);
+            own.insert(key);
         }
-        others.iter().take(MOST_OTHERS).for_each(|(key, content)| add(key, content));
+        let others = self.older.iter().filter(|(key, _)| !own.contains(*key));
+        others.take(MOST_OTHERS).for_each(|(key, content)| add(key, content));
         output.write_text("", RUNS, &String::from_utf8_lossy(&text))
     }
 
@@ -140,11 +137,16 @@ fn runs_of(file: &[u8]) -> BTreeMap<String, Vec<u8>> {
         return BTreeMap::new();
     }
     let run = |line: &[u8]| {
-        let mut parts = line.splitn(3, |byte| *byte == b' ');
-        let (key, sum, text) = (parts.next()?, parts.next()?, parts.next()?);
-        Some((str::from_utf8(key).ok()?.to_owned(), [sum, b"\n", text].concat()))
+        let (key, content) = split(line)?;
+        Some((str::from_utf8(key).ok()?.to_owned(), content.to_owned()))
     };
     lines.filter_map(run).collect()
+}
+
+/// The first word, and what follows it.
+fn split(content: &[u8]) -> Option<(&[u8], &[u8])> {
+    let end = content.iter().position(|byte| *byte == b' ')?;
+    Some((&content[..end], &content[end + 1..]))
 }
 
 fn to_bytes(study: &Study, run: usize, (measured, broken): &Ran) -> io::Result<Vec<u8>> {
@@ -161,13 +163,12 @@ fn to_bytes(study: &Study, run: usize, (measured, broken): &Ran) -> io::Result<V
         broken: broken.iter().map(number).collect(),
     };
     let text = serde_json::to_vec(&record)?;
-    Ok([checksum::of_bytes(&text).as_bytes(), b"\n", &text].concat())
+    Ok([checksum::of_bytes(&text).as_bytes(), b" ", &text].concat())
 }
 
 /// None if the content is not as it was written.
 fn read(study: &Study, run: usize, content: &[u8]) -> Option<Ran> {
-    let end = content.iter().position(|byte| *byte == b'\n')?;
-    let (sum, text) = (&content[..end], &content[end + 1..]);
+    let (sum, text) = split(content)?;
     if checksum::of_bytes(text).as_bytes() != sum {
         return None;
     }

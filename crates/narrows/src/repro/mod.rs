@@ -206,8 +206,8 @@ impl Measure {
     }
 
     /// Change with what is measured.
-    fn hashes(&self) -> impl Iterator<Item = String> {
-        self.0.iter().map(|reading| reading.hash().to_owned())
+    fn hashes(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|reading| reading.hash())
     }
 
     fn of(&self, results: &Results) -> Measured {

@@ -66,9 +66,8 @@ impl Tally {
     pub(super) fn text(&self, of: &str) -> String {
         let claims = if self.all() == 1 { "claim" } else { "claims" };
         let counts = self.counts();
-        let named: Vec<_> = counts.iter().filter(|(_, count)| *count > 0).collect();
-        let named: Vec<_> =
-            named.iter().map(|(verdict, count)| format!("{count} {}", verdict.name())).collect();
+        let named = counts.iter().filter(|(_, count)| *count > 0);
+        let named: Vec<_> = named.map(|(verdict, count)| format!("{count} {}", verdict.name())).collect();
         let named = if named.is_empty() { String::new() } else { format!(": {}", named.join(", ")) };
         format!("{} {claims} {of}{named}", self.all())
     }

@@ -501,7 +501,7 @@ fn rows_are_those_of_names_that_fit_and_those_with_values_that_stand_in_another_
 fn another_measure_is_another_hash() {
     let hash = |paper: &str, claims: &str| {
         let paper = read(paper, claims).unwrap();
-        paper.experiments[0].measure.hashes().collect::<Vec<_>>()
+        paper.experiments[0].measure.hashes().map(str::to_owned).collect::<Vec<_>>()
     };
     let own = hash(PAPER_TOML, CLAIMS_TOML);
     assert_ne!(own, hash(&PAPER_TOML.replace("times = 1000", "times = 1001"), CLAIMS_TOML));
