@@ -55,14 +55,17 @@
     return table(["", ...columns], rows.map(line));
   };
 
-  const claims = (list) => table(["claim", "source", "reported", "measured", "class", "verdict"], list.flatMap((claim) => {
+  const claims = (list) => table(["claim", "source", "reported", "measured", "class", "verdict"], list.flatMap((claim, place) => {
     const row = element("tr", { id: claim.id, title: `${claim.id}: ${claim.quantity}` }, text(claim.statement), text(claim.source),
       ...["reported", "measured", "class"].map((key) => element("td", {}, claim[key])), verdict(claim.verdict));
     const uncounted = claim.not_counted ? `not counted: ${claim.not_counted}. ` : "";
     const explanation = `${uncounted}${claim.explanation ?? ""}`;
     if (!explanation) return [row];
     row.setAttribute("class", "told");
-    const why = element("td", { class: "text soft", colspan: 6 }, `${SIGNS[claim.verdict]} ${explanation}`);
+    // What explains several claims stands below the first of them.
+    const first = list.slice(0, place).find((other) => !claim.not_counted && other.explanation === claim.explanation);
+    const shown = first ? `as above: ${first.statement}` : explanation;
+    const why = element("td", { class: "text soft", colspan: 6 }, `${SIGNS[claim.verdict]} ${shown}`);
     return [row, element("tr", { class: "why" }, why)];
   }));
 
@@ -114,7 +117,7 @@
       element("tr", {}, text(name), text(value), text(why), text(fitted.join(", "))))));
     const varied = data.parameters.filter(({ rows }) => rows.length > 0);
     if (varied.length === 0) return;
-    section("How much it matters", soft("The chosen value stands first; all rows are of the same seeds."));
+    section("How much it matters", soft(data.rows));
     for (const { name, watched, rows } of varied) {
       report.append(table([name, ...watched], rows.map(({ value, found }) =>
         element("tr", {}, ...[value, ...found].map((each) => element("td", {}, each))))));

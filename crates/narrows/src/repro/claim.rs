@@ -183,9 +183,9 @@ impl Claim {
 
     /// All quantities that it needs: those that explain it as well.
     pub(super) fn needed(&self) -> impl Iterator<Item = String> {
-        let others = self.tests().flat_map(|place| [Some(place.quantity), place.over]);
+        let others = self.tests().flat_map(|place| [Some(place.term), place.over]).flatten();
         let own = self.quantities().map(str::to_owned).collect::<Vec<_>>();
-        own.into_iter().chain(others.flatten())
+        own.into_iter().chain(others.map(|term| term.quantity))
     }
 
     /// Quantities that test its explanation and its note.

@@ -3,7 +3,7 @@
 use super::claim::Claim;
 use super::observed::{Alternative, Observed};
 use super::outcome::{Judged, Tested};
-use super::places::{Explanation, Place, places};
+use super::places::{Explanation, Place, Term, places};
 use super::{Expected, Parameter, Verdict, seeds};
 use crate::numbers::with_interval;
 use crate::statistics::{Estimate, FEWEST};
@@ -14,8 +14,7 @@ pub(super) fn judge(
     parameters: &[Parameter],
     observed: &Observed<'_>,
 ) -> (Vec<Judged>, Vec<String>) {
-    let of_claim = |claim: &Claim| measured(observed, None, &claim.quantity, claim.over.as_deref());
-    let measured: Vec<_> = claims.iter().map(of_claim).collect();
+    let measured: Vec<_> = claims.iter().map(|claim| measured_of(claim, observed)).collect();
     let judge = Judge { claims, parameters, observed, measured };
     let judged: Vec<_> = (0..claims.len()).map(|number| judge.claim(number)).collect();
     let errors = judged.iter().filter_map(|judged| judge.error(judged)).collect();
@@ -112,8 +111,14 @@ impl Judge<'_> {
         })
     }
 
-    fn place(&self, place: &Place) -> Option<Estimate> {
-        let alternative = match &place.varied {
+    fn place(&self, Place { term, over }: &Place) -> Option<Estimate> {
+        let over = over.as_ref().map(|over| self.term(over));
+        measured(self.observed, self.term(term)?, over.map_or(Some(None), |over| over.map(Some))?)
+    }
+
+    /// A quantity and the number of its alternative.
+    fn term<'a>(&self, Term { quantity, varied }: &'a Term) -> Option<(Alternative, &'a str)> {
+        let alternative = match varied {
             None => None,
             Some((parameter, value)) => {
                 let number = self.parameters.iter().position(|each| each.name == *parameter)?;
@@ -121,7 +126,7 @@ impl Judge<'_> {
                 Some((number, alternatives.iter().position(|each| each.value == *value)?))
             }
         };
-        measured(self.observed, alternative, &place.quantity, place.over.as_deref())
+        Some((alternative, quantity))
     }
 }
 
@@ -134,7 +139,7 @@ fn settles(claim: &Claim, found: &Estimate) -> bool {
 /// between its smallest and its largest value; or only one or two seeds gave a value. The last step is left
 /// out if its seeds are not expected to decide it (stopping for futility).
 pub(super) fn undecided(claim: &Claim, observed: &Observed<'_>) -> bool {
-    let found = measured(observed, None, &claim.quantity, claim.over.as_deref());
+    let found = measured_of(claim, observed);
     found.is_some_and(|found| {
         let (low, high) = found.interval.unwrap_or(found.range);
         let leaves_open = |interval| claim.expected.is_undecided(found.mean, interval);
@@ -146,14 +151,18 @@ pub(super) fn undecided(claim: &Claim, observed: &Observed<'_>) -> bool {
 /// A quantity over seeds, or the ratio of two.
 fn measured(
     observed: &Observed<'_>,
-    alternative: Alternative,
-    quantity: &str,
-    over: Option<&str>,
+    (alternative, quantity): (Alternative, &str),
+    over: Option<(Alternative, &str)>,
 ) -> Option<Estimate> {
     match over {
         None => observed.estimate(alternative, quantity),
-        Some(over) => observed.ratio(alternative, quantity, over),
+        Some(over) => observed.ratio((alternative, quantity), over),
     }
+}
+
+/// Of a claim, with everything as chosen.
+fn measured_of(claim: &Claim, observed: &Observed<'_>) -> Option<Estimate> {
+    measured(observed, (None, &claim.quantity), claim.over.as_deref().map(|over| (None, over)))
 }
 
 #[cfg(test)]

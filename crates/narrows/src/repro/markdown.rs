@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use super::outcome::{DrawnChart, DrawnCurve};
 use super::summary::Summary;
-use super::{FigureOutcome, Judged, ParameterOutcome, Points, Reproduction, Table};
-use crate::numbers::{number, with_interval};
+use super::{FigureOutcome, Judged, ParameterOutcome, ParameterRow, Points, Reproduction, Table};
+use crate::numbers::number;
 
 /// Rules of verdicts, for readers of the page.
 pub(super) const VERDICTS: &str = "Verdicts are computed. match: the measured value is within 10 % (class exact) or 30 % (class size) of \
@@ -19,6 +19,10 @@ pub(super) const VERDICTS: &str = "Verdicts are computed. match: the measured va
     seeds or a seed that has 0: the smallest and the largest value, or why there is no interval. Unless a number is asked for, \
     experiments have three seeds, and those with an undecided claim five, then ten: one whose interval has values that hold and values \
     that do not, or, without an interval, the range of its values; or of which only one or two seeds gave a value.";
+
+/// Meaning of the rows of a parameter's table.
+pub(super) const ROWS: &str = "The chosen value stands first. Other rows have what was measured, and its ratio to the first row, seed by seed: \
+    seeds often differ by more than a parameter changes. All rows are of the same seeds.";
 
 impl Reproduction {
     /// The whole as Markdown.
@@ -60,9 +64,18 @@ impl Reproduction {
         text += &self.markdown_of_parameters();
         if !self.warnings.is_empty() {
             text += "\n## Warnings of the scenarios\n\n";
-            self.warnings.iter().for_each(|warning| text += &format!("- {warning}\n"));
+            self.grouped_warnings().iter().for_each(|warning| text += &format!("- {warning}\n"));
         }
         text + &format!("\n## Verdicts\n\n{VERDICTS}\n")
+    }
+
+    /// Warnings that several experiments have, once: `text: name, name`.
+    pub(super) fn grouped_warnings(&self) -> Vec<String> {
+        let split = self.warnings.iter().map(|warning| {
+            let (name, text) = warning.split_once(": ").unwrap_or(("", warning));
+            (text, name)
+        });
+        together(split).into_iter().map(|(text, names)| format!("{text}: {}", names.join(", "))).collect()
     }
 
     fn markdown_of_parameters(&self) -> String {
@@ -79,15 +92,14 @@ impl Reproduction {
         text += &table(&head, self.parameters.iter().map(row));
         let varied: Vec<_> = self.parameters.iter().filter(|outcome| !outcome.rows.is_empty()).collect();
         if !varied.is_empty() {
-            text += "\n## How much it matters\n\nThe chosen value stands first; all rows are of the same seeds.\n";
+            text += &format!("\n## How much it matters\n\n{ROWS}\n");
         }
         for ParameterOutcome { parameter, rows } in varied {
             let head =
                 std::iter::once(parameter.name.as_str()).chain(parameter.watched.iter().map(String::as_str));
             let head: Vec<_> = head.collect();
-            let line = |(value, found): &(String, Vec<_>)| {
-                let found = found.iter().map(|estimate: &Option<_>| with_interval(estimate.as_ref(), ""));
-                std::iter::once(value.clone()).chain(found).collect::<Vec<_>>()
+            let line = |row: &ParameterRow| {
+                std::iter::once(row.value.clone()).chain(row.texts()).collect::<Vec<_>>()
             };
             text += &table(&head, rows.iter().map(line));
         }
@@ -115,20 +127,32 @@ fn markdown_of_claims(claims: &[&Judged]) -> String {
     };
     let head = ["claim", "source", "reported", "measured", "class", "verdict"];
     let mut text = table(&head, claims.iter().map(row));
-    let mut told = false;
-    for judged in claims {
-        let Judged { claim, verdict, .. } = judged;
-        let uncounted = claim.not_counted.as_ref().map(|because| format!("not counted: {because}."));
-        let why = [uncounted, judged.explanation()].into_iter().flatten().collect::<Vec<_>>().join(" ");
-        if !why.is_empty() {
-            let _ = write!(text, "\n- {} ({}): {why}", claim.statement, verdict.name());
-            told = true;
+    let why = |judged: &&&Judged| {
+        let uncounted = judged.claim.not_counted.as_ref().map(|because| format!("not counted: {because}."));
+        [uncounted, judged.explanation()].into_iter().flatten().collect::<Vec<_>>().join(" ")
+    };
+    let explained = claims.iter().filter(|judged| !why(judged).is_empty());
+    let explained = explained.map(|judged| (why(&judged), judged));
+    for (why, claims) in together(explained) {
+        let claims: Vec<_> = claims
+            .iter()
+            .map(|Judged { claim, verdict, .. }| format!("{} ({})", claim.statement, verdict.name()))
+            .collect();
+        let _ = write!(text, "\n- {}: {why}", claims.join("; "));
+    }
+    if text.ends_with('\n') { text } else { text + "\n" }
+}
+
+/// Groups of the same key, in the order of the first of each.
+fn together<K: PartialEq, T>(all: impl Iterator<Item = (K, T)>) -> Vec<(K, Vec<T>)> {
+    let mut groups: Vec<(K, Vec<T>)> = Vec::new();
+    for (key, each) in all {
+        match groups.iter_mut().find(|(of, _)| *of == key) {
+            Some((_, group)) => group.push(each),
+            None => groups.push((key, vec![each])),
         }
     }
-    if told {
-        text.push('\n');
-    }
-    text
+    groups
 }
 
 /// The paper's table with what was measured in its cells, and what is reported in parentheses.
@@ -187,4 +211,15 @@ pub(crate) fn table<R: IntoIterator<Item = String>>(head: &[&str], rows: impl It
     text += &line(&mut head.iter().map(|_| "---".to_owned()));
     rows.for_each(|row| text += &line(&mut row.into_iter()));
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_that_several_have_is_written_once_where_it_comes_first() {
+        let all = [("queue", "a"), ("drops", "b"), ("queue", "c")];
+        assert_eq!(together(all.into_iter()), [("queue", vec!["a", "c"]), ("drops", vec!["b"])]);
+    }
 }

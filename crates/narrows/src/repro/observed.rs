@@ -67,8 +67,9 @@ impl<'a> Observed<'a> {
     }
 
     /// Ratio of two quantities, seed by seed; with zeros among the values, of the arithmetic means.
-    pub(super) fn ratio(&self, alternative: Alternative, quantity: &str, over: &str) -> Option<Estimate> {
-        let [values, others] = [quantity, over].map(|quantity| self.values(alternative, quantity));
+    pub(super) fn ratio(&self, quantity: (Alternative, &str), over: (Alternative, &str)) -> Option<Estimate> {
+        let [values, others] =
+            [quantity, over].map(|(alternative, quantity)| self.values(alternative, quantity));
         let pairs: Vec<_> =
             values.iter().zip(others).filter_map(|(value, other)| Some(((*value)?, (*other)?))).collect();
         let of_means = || {

@@ -85,8 +85,45 @@ pub struct Tested {
 pub struct ParameterOutcome {
     /// It.
     pub parameter: Parameter,
-    /// Its values, the chosen one first, with the watched quantities. Empty if it was not varied.
-    pub rows: Vec<(String, Vec<Option<Estimate>>)>,
+    /// Its values, the chosen one first. Empty if it was not varied.
+    pub rows: Vec<ParameterRow>,
+}
+
+/// One value of a parameter.
+#[derive(Clone, Debug)]
+pub struct ParameterRow {
+    /// It, with its unit.
+    pub value: String,
+    /// The watched quantities.
+    pub found: Vec<Watched>,
+}
+
+/// A quantity with one value of a parameter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Watched {
+    /// It.
+    pub estimate: Option<Estimate>,
+    /// Its ratio to what it is with the chosen value, seed by seed. None of the chosen value itself, and where too few seeds have one.
+    pub ratio: Option<Estimate>,
+}
+
+impl ParameterRow {
+    /// One of its quantities as a multiple of the same with the chosen value.
+    fn times(&self, base: &Self, column: usize) -> Option<f64> {
+        let Watched { estimate, ratio } = self.found[column];
+        let of_means = || Some(estimate?.mean / base.found[column].estimate?.mean);
+        ratio.map(|ratio| ratio.mean).or_else(of_means)
+    }
+
+    /// Its quantities in words: with the chosen value `12.3 [11, 14]`, with another `15.1 · 1.23× [1.2, 1.26]`.
+    pub(super) fn texts(&self) -> impl Iterator<Item = String> {
+        self.found.iter().map(|Watched { estimate, ratio }| match (estimate, ratio) {
+            (Some(estimate), Some(ratio)) => {
+                format!("{} · {}", number(estimate.mean), with_interval(Some(ratio), "×"))
+            }
+            _ => with_interval(estimate.as_ref(), ""),
+        })
+    }
 }
 
 /// A chart with its points.
@@ -241,10 +278,12 @@ impl Judged {
         match self.verdict {
             Verdict::Match => None,
             Verdict::Calibrated => with(format!("chosen by it: {}.", self.fitted.join("; "))),
-            Verdict::Open => with(
-                "The interval reaches beyond twice the band, or over the bound: more seeds are needed."
-                    .into(),
-            ),
+            Verdict::Open => told.or_else(|| {
+                Some(
+                    "The interval reaches beyond twice the band, or over the bound: more seeds are needed."
+                        .into(),
+                )
+            }),
             Verdict::Explained => with(self.explained_text()),
             Verdict::Shape | Verdict::Miss if self.tested.is_some() => {
                 with(format!("The explanation fails. {}", self.explained_text()))
@@ -273,25 +312,28 @@ impl Judged {
 }
 
 impl ParameterOutcome {
-    /// Errors of a table that says nothing: a value that changes none of the watched quantities, bit by bit; an interval over
-    /// more than a factor of ten that contains the central values of all rows.
+    /// Errors of a table that says nothing: a value that changes none of the watched quantities, bit by bit; a ratio to what is
+    /// chosen whose interval is over more than a factor of ten and contains the ratios of all rows.
     pub(super) fn errors(&self) -> Vec<String> {
         /// Upper over lower end of an interval that may say nothing.
         const WIDE: f64 = 10.0;
         let name = &self.parameter.name;
-        let base = self.rows.first().map(|(_, found)| found);
-        let others = self.rows.iter().skip(1);
-        let mut errors: Vec<_> = others
-            .filter(|(_, found)| Some(found) == base)
-            .map(|(value, _)| format!("{name}, {value}: changes none of the quantities beside it"))
-            .collect();
-        for (column, quantity) in self.parameter.watched.iter().enumerate() {
-            let found = |row: &(String, Vec<Option<Estimate>>)| row.1.get(column).copied().flatten();
-            let means: Vec<_> = self.rows.iter().filter_map(found).map(|estimate| estimate.mean).collect();
-            for row in &self.rows {
-                let Some((low, high)) = found(row).and_then(|estimate| estimate.interval) else { continue };
-                if low > 0.0 && high > WIDE * low && means.iter().all(|mean| (low..=high).contains(mean)) {
-                    errors.push(format!("{name}, {}: the interval of {quantity} excludes no row", row.0));
+        let Some((base, others)) = self.rows.split_first() else { return Vec::new() };
+        let mut errors = Vec::new();
+        for ParameterRow { value, found } in others {
+            if found.iter().zip(&base.found).all(|(found, base)| found.estimate == base.estimate) {
+                errors.push(format!("{name}, {value}: changes none of the quantities beside it"));
+            }
+            for (column, quantity) in self.parameter.watched.iter().enumerate() {
+                let interval = found[column].ratio.and_then(|ratio| ratio.interval);
+                let Some((low, high)) = interval.filter(|(low, high)| *high > WIDE * low) else { continue };
+                if self
+                    .rows
+                    .iter()
+                    .filter_map(|row| row.times(base, column))
+                    .all(|r| (low..=high).contains(&r))
+                {
+                    errors.push(format!("{name}, {value}: the interval of {quantity} excludes no row"));
                 }
             }
         }
@@ -315,27 +357,45 @@ fn with_unit(value: f64, unit: &str) -> String {
 mod tests {
     use super::super::claims;
     use super::*;
-    use crate::statistics::estimate;
+    use crate::statistics::{estimate, estimate_ratio};
 
     fn varied(rows: &[&[f64]]) -> Vec<String> {
         let (name, watched) = ("buffer".into(), vec!["w.a.x".into()]);
         let parameter = Parameter { name, watched, ..Parameter::default() };
-        let row = |values: &&[f64]| (format!("{} kB", values.len()), vec![estimate(values)]);
+        let row = |values: &&[f64]| {
+            let pairs: Vec<_> = values.iter().copied().zip(rows[0].iter().copied()).collect();
+            let found = Watched { estimate: estimate(values), ratio: estimate_ratio(&pairs) };
+            ParameterRow { value: format!("{} kB", values[0]), found: vec![found] }
+        };
         ParameterOutcome { parameter, rows: rows.iter().map(row).collect() }.errors()
     }
 
     #[test]
     fn a_value_that_changes_nothing_is_an_error_of_the_page() {
         let rows: [&[f64]; 3] = [&[10.0, 11.0, 12.0], &[10.0, 11.0, 12.0], &[10.0, 11.0, 12.5]];
-        assert_eq!(varied(&rows), ["buffer, 3 kB: changes none of the quantities beside it"]);
+        assert_eq!(varied(&rows), ["buffer, 10 kB: changes none of the quantities beside it"]);
     }
 
     #[test]
-    fn an_interval_that_excludes_nothing_is_an_error_of_the_page() {
-        let rows: [&[f64]; 2] = [&[10.0, 11.0, 12.0], &[0.01, 1.0, 100.0]];
-        assert_eq!(varied(&rows), ["buffer, 3 kB: the interval of w.a.x excludes no row"]);
+    fn a_ratio_that_excludes_nothing_is_an_error_of_the_page() {
+        let rows: [&[f64]; 2] = [&[10.0, 11.0, 12.0], &[1.0, 10.0, 100.0]];
+        assert_eq!(varied(&rows), ["buffer, 1 kB: the interval of w.a.x excludes no row"]);
+        let together: [&[f64]; 2] = [&[1.0, 10.0, 100.0], &[2.0, 21.0, 199.0]];
+        assert!(varied(&together).is_empty(), "seeds differ, but each doubles");
         let apart: [&[f64]; 2] = [&[1e9, 1.1e9, 1.2e9], &[0.1, 1.0, 10.0]];
-        assert!(varied(&apart).is_empty(), "another row lies outside");
+        assert!(varied(&apart).is_empty(), "it is less, whatever the seed");
+        let third: [&[f64]; 3] = [&[10.0, 11.0, 12.0], &[1.0, 10.0, 100.0], &[3e4, 3e4, 3e4]];
+        assert!(varied(&third).is_empty(), "another row lies outside");
+    }
+
+    #[test]
+    fn what_a_parameter_changes_is_a_ratio_of_the_same_seeds() {
+        let pairs = [(20.0, 10.0), (41.0, 20.0), (119.0, 60.0)];
+        let found = Watched { estimate: estimate(&pairs.map(|pair| pair.0)), ratio: estimate_ratio(&pairs) };
+        let chosen = Watched { estimate: estimate(&pairs.map(|pair| pair.1)), ratio: None };
+        let row = ParameterRow { value: "60 kB".into(), found: vec![found, chosen] };
+        let texts: Vec<_> = row.texts().collect();
+        assert_eq!(texts, ["46.04 · 2.011× [1.93, 2.1]", "22.89 [2.43, 216]"]);
     }
 
     #[test]

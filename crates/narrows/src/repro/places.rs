@@ -27,17 +27,31 @@ impl Explanation {
     }
 }
 
-/// A quantity, `group.row.column`, or the ratio of two, `… / …`; as chosen, or with another value of a parameter:
-/// `… | parameter | value`.
+/// A quantity, or the ratio of two, `… / …`; as chosen, or with another value of a parameter: `… | parameter | value`. In
+/// `… / … | parameter | value` it is that of both, in `… | parameter | value / …` of the first alone.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Place {
-    /// Measured quantity.
-    pub quantity: String,
+    /// The quantity that is measured.
+    pub term: Term,
     /// Its divisor.
-    pub over: Option<String>,
+    pub over: Option<Term>,
+}
+
+/// A quantity, as chosen or with another value of a parameter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Term {
+    /// `group.row.column`.
+    pub quantity: String,
     /// A parameter and its value.
     pub varied: Option<(String, String)>,
+}
+
+impl Place {
+    /// Its quantity and the divisor.
+    pub(super) fn terms(&self) -> impl Iterator<Item = &Term> {
+        std::iter::once(&self.term).chain(&self.over)
+    }
 }
 
 impl TryFrom<String> for Place {
@@ -55,14 +69,25 @@ impl TryFrom<String> for Place {
                 );
             }
         };
-        let (quantity, over) = match ratio.split_once(" / ") {
-            Some((quantity, over)) => (quantity.trim().to_owned(), Some(over.trim().to_owned())),
-            None => (ratio, None),
+        let term = |quantity: &str, varied| Term { quantity: quantity.trim().to_owned(), varied };
+        let behind_value = |(parameter, value): &(String, String)| {
+            let (value, over) = value.rsplit_once(" / ")?;
+            parts(over.trim())?;
+            Some(((parameter.clone(), value.trim().to_owned()), over.to_owned()))
         };
-        if [Some(&quantity), over.as_ref()].into_iter().flatten().any(|name| parts(name).is_none()) {
+        let place = match (ratio.split_once(" / "), varied.as_ref().and_then(behind_value)) {
+            (Some((quantity, over)), _) => {
+                Self { term: term(quantity, varied.clone()), over: Some(term(over, varied)) }
+            }
+            (None, Some((varied, over))) => {
+                Self { term: term(&ratio, Some(varied)), over: Some(term(&over, None)) }
+            }
+            (None, None) => Self { term: term(&ratio, varied), over: None },
+        };
+        if place.terms().any(|term| parts(&term.quantity).is_none()) {
             return Err("a quantity is `group.row.column`");
         }
-        Ok(Self { quantity, over, varied })
+        Ok(place)
     }
 }
 
@@ -79,11 +104,18 @@ mod tests {
     #[test]
     fn a_place_is_a_quantity_or_a_ratio_as_chosen_or_varied() {
         let place = |text: &str| Place::try_from(text.to_owned());
-        let plain = Place { quantity: "a.b.c".into(), over: None, varied: None };
-        assert_eq!(place("a.b.c"), Ok(plain.clone()));
-        let varied = Some(("buffer, per port".to_owned(), "60 kB".to_owned()));
-        let ratio = Place { over: Some("d.e.f".into()), varied, ..plain };
-        assert_eq!(place("a.b.c / d.e.f | buffer, per port | 60 kB"), Ok(ratio));
+        let chosen = |quantity: &str| Term { quantity: quantity.into(), varied: None };
+        let varied = |quantity: &str| {
+            let varied = Some(("buffer, per port".to_owned(), "60 kB / s".to_owned()));
+            Term { varied, ..chosen(quantity) }
+        };
+        assert_eq!(place("a.b.c"), Ok(Place { term: chosen("a.b.c"), over: None }));
+        let [first, both] = [chosen("d.e.f"), varied("d.e.f")]
+            .map(|over| Ok(Place { term: varied("a.b.c"), over: Some(over) }));
+        assert_eq!(place("a.b.c / d.e.f | buffer, per port | 60 kB / s"), both);
+        assert_eq!(place("a.b.c | buffer, per port | 60 kB / s / d.e.f"), first);
+        let alone = Place { term: varied("a.b.c"), over: None };
+        assert_eq!(place("a.b.c | buffer, per port | 60 kB / s"), Ok(alone));
         assert!(["a.b", "a.b.c | buffer", "a.b.c / d", ""].iter().all(|text| place(text).is_err()));
     }
 

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use super::judge::judge;
 use super::needed::{Available, needed};
 use super::observed::{Observed, Samples, over_sweep};
-use super::outcome::{DrawnChart, DrawnCurve, FigureOutcome, ParameterOutcome, Reproduction};
+use super::outcome::{
+    DrawnChart, DrawnCurve, FigureOutcome, ParameterOutcome, ParameterRow, Reproduction, Watched,
+};
 use super::stored::Stored;
 use super::{
     Alternative, Chart, Claim, Curve, Experiment, Figure, Measured, Origin, Paper, Parameter, Points, Table,
@@ -426,14 +428,18 @@ fn draw(
 
 /// Values of a parameter, and the watched quantities with each. All rows are of the same seeds.
 fn vary(number: usize, parameter: &Parameter, observed: &Observed<'_>) -> ParameterOutcome {
-    let row = |alternative: Option<(usize, usize)>| -> Vec<_> {
+    let row = |value: &String, alternative: Option<(usize, usize)>| {
         let seeds = seeds::of_alternatives(None) as usize;
-        let value = |quantity: &String| observed.estimate_of_first(alternative, quantity, seeds);
-        parameter.watched.iter().map(value).collect()
+        let found = |quantity: &String| {
+            let ratio = alternative.and_then(|_| observed.ratio((alternative, quantity), (None, quantity)));
+            let ratio = ratio.filter(|ratio| ratio.interval.is_some());
+            Watched { estimate: observed.estimate_of_first(alternative, quantity, seeds), ratio }
+        };
+        ParameterRow { value: value.clone(), found: parameter.watched.iter().map(found).collect() }
     };
-    let base = (parameter.value.clone(), row(None));
+    let base = row(&parameter.value, None);
     let alternatives = parameter.alternatives.iter().enumerate();
-    let alternatives = alternatives.map(|(place, each)| (each.value.clone(), row(Some((number, place)))));
+    let alternatives = alternatives.map(|(place, each)| row(&each.value, Some((number, place))));
     let rows = if observed.varies(number) {
         std::iter::once(base).chain(alternatives).collect()
     } else {

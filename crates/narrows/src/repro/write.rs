@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::markdown::VERDICTS;
-use super::{FigureOutcome, Judged, ParameterOutcome, Reproduction, Table};
+use super::markdown::{ROWS, VERDICTS};
+use super::{FigureOutcome, Judged, ParameterOutcome, ParameterRow, Reproduction, Table};
 use crate::diagnostic::Checked;
 use crate::numbers::{number, with_interval};
 use crate::report::fill_page;
@@ -99,7 +99,8 @@ impl Reproduction {
             "verdicts": VERDICTS,
             "figures": self.figures_json(),
             "parameters": self.parameters.iter().map(parameter_data).collect::<Vec<_>>(),
-            "warnings": self.warnings,
+            "rows": ROWS,
+            "warnings": self.grouped_warnings(),
         });
         fill_page(&format!("{}, repeated", paper.title), &[include_str!("../../assets/repro.js")], &data)
     }
@@ -178,11 +179,7 @@ fn table_data(table: &Table, outcome: &FigureOutcome) -> Value {
 
 fn parameter_data(outcome: &ParameterOutcome) -> Value {
     let ParameterOutcome { parameter, rows } = outcome;
-    let row = |(value, found): &(String, Vec<_>)| {
-        let found: Vec<_> =
-            found.iter().map(|estimate: &Option<_>| with_interval(estimate.as_ref(), "")).collect();
-        json!({ "value": value, "found": found })
-    };
+    let row = |row: &ParameterRow| json!({ "value": row.value, "found": row.texts().collect::<Vec<_>>() });
     json!({
         "name": parameter.name,
         "value": parameter.value,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::places::places as places_of;
-use super::super::{Claim, Curve, Paper, Place, Points, Sweep, experiment_of, find_key, parts};
+use super::super::{Claim, Curve, Paper, Place, Points, Sweep, Term, experiment_of, find_key, parts};
 use super::ground::{Ground, is_name};
 use crate::diagnostic::{Checked, Code, Diagnostic};
 
@@ -210,15 +210,18 @@ fn check_tests(
 
 /// Refuses tests of explanations and notes that nothing measures, also those with another value of a parameter.
 fn check_place(place: &Place, paper: &Paper, known: &mut Known<'_>) -> Result<(), Diagnostic> {
-    let quantities = || [Some(&place.quantity), place.over.as_ref()].into_iter().flatten();
-    let Some((name, value)) = &place.varied else {
-        return quantities().try_for_each(|quantity| known.need(quantity));
-    };
-    for quantity in quantities() {
-        // Sweeps are not repeated.
-        need(quantity, &known.quantities, "quantity")?;
-        known.used.insert(experiment_of(quantity).to_owned());
-    }
+    place.terms().try_for_each(|term| check_term(term, paper, known))
+}
+
+fn check_term(
+    Term { quantity, varied }: &Term,
+    paper: &Paper,
+    known: &mut Known<'_>,
+) -> Result<(), Diagnostic> {
+    let Some((name, value)) = varied else { return known.need(quantity) };
+    // Sweeps are not repeated.
+    need(quantity, &known.quantities, "quantity")?;
+    known.used.insert(experiment_of(quantity).to_owned());
     let Some(parameter) = paper.parameters.iter().find(|parameter| parameter.name == *name) else {
         let error = Diagnostic::error(Code::UnknownName, format!("no parameter is called \"{name}\""));
         return Err(error.known(name, paper.parameters.iter().map(|each| each.name.as_str())));

@@ -93,12 +93,11 @@ impl Paper {
         let claims = Claims::of(&claimed)?;
         refuse_control_characters(&claimed)?;
         for parameter in &mut parameters {
-            let of_it = |place: &places::Place| {
-                place.varied.as_ref().is_some_and(|(name, _)| *name == parameter.name)
-            };
-            let tests = claims.all.iter().flat_map(Claim::tests).filter(of_it);
-            let tested: BTreeSet<_> =
-                tests.flat_map(|place| [Some(place.quantity), place.over]).flatten().collect();
+            let terms =
+                claims.all.iter().flat_map(Claim::tests).flat_map(|place| [Some(place.term), place.over]);
+            let of_it =
+                |term: &places::Term| term.varied.as_ref().is_some_and(|(name, _)| *name == parameter.name);
+            let tested: BTreeSet<_> = terms.flatten().filter(of_it).map(|term| term.quantity).collect();
             parameter.tested = tested.into_iter().filter(|each| !parameter.watched.contains(each)).collect();
         }
         let inputs = files.root().map_or_else(Inputs::default, |root| Inputs::within(root.to_owned()));
