@@ -126,7 +126,7 @@ def repro(
     :param paper: "annulus", "bbr3-cases", "bcn", "dvl", "gemini", "rackcc", "themis" or "uno"; or the folder of a
         paper, "./my-paper".
     :param figure: only this figure or table: ``3``, ``"Table 1"``.
-    :param quick: a short form: one seed, shorter runs, not all experiments.
+    :param quick: a short form: few seeds, shorter runs, not all experiments.
     :param seeds: repeat each experiment with this many seeds; by default as many as verdicts need, 3 to 10, or 1 if
         ``quick``.
     :param jobs: runs side by side; by default as many as there are cores, fewer if memory would not suffice.

@@ -115,7 +115,7 @@ def test_plots_go_where_they_are_asked_to_and_leave_the_style_alone(
 
 
 def test_charts_of_a_paper_have_its_curves() -> None:
-    reproduction = narrows.repro("bcn", quick=True)
+    reproduction = narrows.repro("bcn", quick=True, seeds=1)
     figure = next(figure for figure in reproduction.figures if figure["charts"])
     ax = plots.chart(figure)
     assert len(ax.get_lines()) == len(figure["charts"][0]["curves"])

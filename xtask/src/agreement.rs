@@ -14,7 +14,7 @@ use crate::judged::Judged;
 const LEAST: usize = 90;
 
 /// Runs short forms, and prints how many of their verdicts are those of the pages, as far as they can tell, and which are not. They have
-/// one seed and one set-up: that others might say otherwise (open) or explain a miss (explained) is for the page alone.
+/// few seeds and one set-up: that others might say otherwise (open) or explain a miss (explained) is for the page alone.
 ///
 /// # Errors
 /// If fewer agree than should.
@@ -53,7 +53,7 @@ fn verdicts(judged: &Value) -> Result<BTreeMap<String, String>> {
     claims.iter().map(|claim| Ok((text(claim, "id")?, text(claim, "verdict")?))).collect()
 }
 
-/// A verdict as one seed of one set-up can tell it.
+/// A verdict as a few seeds of one set-up can tell it.
 fn told(verdict: &str) -> &str {
     match verdict {
         "open" => "match",

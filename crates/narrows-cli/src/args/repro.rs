@@ -25,10 +25,10 @@ pub(crate) struct Repro {
     /// Only this figure or table: --figure 3, --figure "Table 1"
     #[arg(long, value_name = "N")]
     pub(crate) figure: Option<String>,
-    /// The short form: one seed, fewer experiments, some of them shorter
+    /// The short form: few seeds, fewer experiments, some of them shorter
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Repeat each experiment with this many seeds [default: as many as verdicts need, 3 to 10; with --quick 1]
+    /// Repeat each experiment with this many seeds [default: as many as verdicts need, 3 to 10; with --quick 1, or what the paper says]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) seeds: Option<u32>,
     /// Put this congestion control in place of the one that is tested, and judge rates, queues and losses alone

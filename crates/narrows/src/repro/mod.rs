@@ -158,6 +158,8 @@ pub struct Paper {
     pub sweeps: Vec<Sweep>,
     /// Parameters the paper left open, and the values chosen.
     pub parameters: Vec<Parameter>,
+    /// Seeds of its short form.
+    pub quick_seeds: u32,
     /// Where its scenarios have the control that others may stand in for.
     controls: Option<String>,
     /// Where it comes from.

@@ -181,7 +181,7 @@ impl Reproduction {
         if self.quick {
             command += " --quick";
         }
-        if let Some(seeds) = self.seeds.filter(|_| self.seeds != seeds::usual(self.quick)) {
+        if let Some(seeds) = self.seeds.filter(|_| self.seeds != seeds::usual(&self.paper, self.quick)) {
             command += &format!(" --seeds {seeds}");
         }
         command

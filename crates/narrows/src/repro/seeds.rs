@@ -1,13 +1,13 @@
 //! Numbers of seeds: as many as asked for, or as verdicts need.
 
+use super::Paper;
+
 /// Seeds of each experiment at first, and then of those that an undecided claim is about (decision 0026).
 const STEPS: [u32; 3] = [3, 5, 10];
-/// Seeds of the short form.
-const QUICK: u32 = 1;
 
 /// Seeds if nobody asks for a number; none for as many as verdicts need.
-pub(super) fn usual(quick: bool) -> Option<u32> {
-    quick.then_some(QUICK)
+pub(super) fn usual(paper: &Paper, quick: bool) -> Option<u32> {
+    quick.then_some(paper.quick_seeds)
 }
 
 /// Seeds of each experiment at first.

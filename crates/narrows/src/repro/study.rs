@@ -127,7 +127,7 @@ impl Study {
             return Err(Diagnostic::error(Code::Conflict, message).help("leave out --quick").into());
         }
 
-        let seeds = request.seeds.or(seeds::usual(request.quick)).map(|seeds| seeds.max(1));
+        let seeds = request.seeds.or(seeds::usual(&paper, request.quick)).map(|seeds| seeds.max(1));
         Ok(Self {
             paper,
             runs: Vec::new(),

@@ -48,6 +48,8 @@ const CLAIMS: &str = "claims.toml";
 const PAPER: &str = "paper.toml";
 /// The most quantities of one measure, which may follow from each other.
 const MOST_QUANTITIES: usize = 1_000;
+/// The most seeds of a short form.
+const MOST_QUICK_SEEDS: u32 = 10;
 
 /// Further data of a paper that is a folder.
 #[derive(Clone, Debug, Default)]
@@ -118,6 +120,7 @@ impl Paper {
             experiments: experiments.all,
             sweeps,
             parameters,
+            quick_seeds: written.quick_seeds,
             controls: written.controls.clone(),
             origin,
         };
@@ -140,6 +143,10 @@ fn check_head(written: &Written, files: &Files, ground: &Ground) -> Checked<()> 
     if written.version != 1 {
         let message = format!("version = {}, this narrows reads papers of version 1", written.version);
         return Err(ground.at("version", Diagnostic::error(Code::Version, message)));
+    }
+    if !(1..=MOST_QUICK_SEEDS).contains(&written.quick_seeds) {
+        let message = format!("quick_seeds = {}, expected 1 to {MOST_QUICK_SEEDS}", written.quick_seeds);
+        return Err(ground.at("quick_seeds", Diagnostic::error(Code::OutOfRange, message)));
     }
     if !is_name(&written.name) {
         let message = format!("the name \"{}\", expected 1 to 64 letters, digits, - and _", written.name);

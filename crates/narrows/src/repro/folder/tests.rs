@@ -1,3 +1,4 @@
+use super::super::{Request, Study};
 use super::*;
 
 const PAPER_TOML: &str = include_str!("../../../repro/new/paper.toml");
@@ -554,4 +555,14 @@ more = { difference = [\"flows\", \"ended\"] }
     assert_eq!(found("p99_slowdown", 1.5).0, 1.0);
     let free = ["beside", "more", "goodput_mbps"].map(|column| found(column, 1.0).1);
     assert!(free.iter().all(|most| *most > 1.0), "{free:?}");
+}
+
+#[test]
+fn a_short_form_has_one_seed_or_as_many_as_the_paper_says() {
+    let quick = Request { quick: true, ..Request::default() };
+    let seeds = |paper: &str| Study::new(read(paper, CLAIMS_TOML).unwrap(), &quick).unwrap().seeds;
+    let with = |seeds: &str| format!("version = 1\nquick_seeds = {seeds}");
+    assert_eq!(seeds(PAPER_TOML), Some(1));
+    assert_eq!(seeds(&PAPER_TOML.replacen("version = 1", &with("3"), 1)), Some(3));
+    assert!(refused("version = 1", &with("0")).contains("quick_seeds = 0, expected 1 to 10"));
 }

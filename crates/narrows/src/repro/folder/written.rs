@@ -23,6 +23,9 @@ pub(super) struct Written {
     pub(super) source: String,
     /// Scope and method of the reproduction.
     pub(super) about: String,
+    /// Seeds of the short form.
+    #[serde(default = "one")]
+    pub(super) quick_seeds: u32,
     /// Where scenarios have the control that `--cc` puts another one in place of: `traffic.flow.cc`.
     pub(super) controls: Option<String>,
     /// Lists that experiments, rows, columns and curves run over.
@@ -38,6 +41,10 @@ pub(super) struct Written {
     pub(super) figure: Vec<Figure>,
     #[serde(default)]
     pub(super) parameter: Vec<Parameter>,
+}
+
+fn one() -> u32 {
+    1
 }
 
 #[derive(Debug, Deserialize)]
