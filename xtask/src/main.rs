@@ -77,7 +77,7 @@ enum Task {
     Scoreboard,
     /// Build the guide into target/guide/html; needs Python 3.11
     Guide(guide::Arguments),
-    /// Build the page that runs scenarios by itself into target/playground; needs node 20
+    /// Build the page that runs scenarios by itself into target/playground; needs node 20.10
     Playground(playground::Arguments),
     /// Run the scenarios of docs/twins in virtual time and with real hosts and write docs/twins.md; needs an idle machine
     Twins(twins::Arguments),

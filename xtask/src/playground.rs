@@ -39,7 +39,7 @@ pub(crate) fn checked(shell: &Shell) -> Result<()> {
     if is_installed(shell, "node") {
         return run(shell, &Arguments { check: true, quick: true, speed: false, out: None });
     }
-    eprintln!("skipped: the page is built with node 20 or newer (https://nodejs.org)");
+    eprintln!("skipped: the page is built with node 20.10 or newer (https://nodejs.org)");
     Ok(())
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn page(shell: &Shell) -> Result<PathBuf> {
 
 /// Builds the page.
 pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
-    ensure!(is_installed(shell, "node"), "the page is built with node 20 or newer (https://nodejs.org)");
+    ensure!(is_installed(shell, "node"), "the page is built with node 20.10 or newer (https://nodejs.org)");
     install_target(shell)?;
     let target = target::folder(shell)?;
     let out = arguments.out.clone().unwrap_or_else(|| target.join("playground"));
