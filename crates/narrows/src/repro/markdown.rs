@@ -127,13 +127,12 @@ fn markdown_of_claims(claims: &[&Judged]) -> String {
     };
     let head = ["claim", "source", "reported", "measured", "class", "verdict"];
     let mut text = table(&head, claims.iter().map(row));
-    let why = |judged: &&&Judged| {
+    let why = |judged: &&Judged| {
         let uncounted = judged.claim.not_counted.as_ref().map(|because| format!("not counted: {because}."));
         [uncounted, judged.explanation()].into_iter().flatten().collect::<Vec<_>>().join(" ")
     };
-    let explained = claims.iter().filter(|judged| !why(judged).is_empty());
-    let explained = explained.map(|judged| (why(&judged), judged));
-    for (why, claims) in together(explained) {
+    let explained = claims.iter().map(|judged| (why(judged), judged));
+    for (why, claims) in together(explained.filter(|(why, _)| !why.is_empty())) {
         let claims: Vec<_> = claims
             .iter()
             .map(|Judged { claim, verdict, .. }| format!("{} ({})", claim.statement, verdict.name()))
