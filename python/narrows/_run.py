@@ -127,8 +127,8 @@ def repro(
         paper, "./my-paper".
     :param figure: only this figure or table: ``3``, ``"Table 1"``.
     :param quick: a short form: few seeds, shorter runs, not all experiments.
-    :param seeds: repeat each experiment with this many seeds; by default as many as verdicts need, 3 to 10, or 1 if
-        ``quick``.
+    :param seeds: repeat each experiment with this many seeds; by default as many as verdicts need, 3 to 10, or, if
+        ``quick``, 1 or what the paper says.
     :param jobs: runs side by side; by default as many as there are cores, fewer if memory would not suffice.
     :param progress: show a bar; by default in terminals and notebooks.
     """

@@ -183,7 +183,7 @@ impl Claim {
 
     /// All quantities that it needs: those that explain it as well.
     pub(super) fn needed(&self) -> impl Iterator<Item = String> {
-        let others = self.tests().flat_map(|place| [Some(place.term), place.over]).flatten();
+        let others = self.tests().flat_map(Place::into_terms);
         let own = self.quantities().map(str::to_owned).collect::<Vec<_>>();
         own.into_iter().chain(others.map(|term| term.quantity))
     }

@@ -52,6 +52,10 @@ impl Place {
     pub(super) fn terms(&self) -> impl Iterator<Item = &Term> {
         std::iter::once(&self.term).chain(&self.over)
     }
+
+    pub(super) fn into_terms(self) -> impl Iterator<Item = Term> {
+        std::iter::once(self.term).chain(self.over)
+    }
 }
 
 impl TryFrom<String> for Place {

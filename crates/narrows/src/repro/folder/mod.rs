@@ -95,11 +95,10 @@ impl Paper {
         let claims = Claims::of(&claimed)?;
         refuse_control_characters(&claimed)?;
         for parameter in &mut parameters {
-            let terms =
-                claims.all.iter().flat_map(Claim::tests).flat_map(|place| [Some(place.term), place.over]);
+            let terms = claims.all.iter().flat_map(Claim::tests).flat_map(places::Place::into_terms);
             let of_it =
                 |term: &places::Term| term.varied.as_ref().is_some_and(|(name, _)| *name == parameter.name);
-            let tested: BTreeSet<_> = terms.flatten().filter(of_it).map(|term| term.quantity).collect();
+            let tested: BTreeSet<_> = terms.filter(of_it).map(|term| term.quantity).collect();
             parameter.tested = tested.into_iter().filter(|each| !parameter.watched.contains(each)).collect();
         }
         let inputs = files.root().map_or_else(Inputs::default, |root| Inputs::within(root.to_owned()));
