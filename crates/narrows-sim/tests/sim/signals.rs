@@ -322,15 +322,38 @@ fn a_flow_that_ends_leaves_its_limiter_to_others() {
     assert!(close(&[rate], &[5.0], 0.15), "{rate}");
 }
 
-#[test]
-fn after_congestion_a_limiter_goes_and_its_flow_is_as_fast_as_before() {
-    // Two hosts with 8 Gb/s, one with 10 Gb/s behind them, so that one sender alone is no congestion.
+/// Two hosts with 8 Gb/s, one with 10 Gb/s behind them, so that one sender alone is no congestion.
+fn two_of_eight() -> Topology {
     let mut topology = Topology::default();
     let switch = topology.add_switch("switch", "switch", 0);
     for (name, gbps) in [("host0", 8), ("host1", 8), ("host2", 10)] {
         let host = topology.add_host(name);
         topology.connect(host, switch, Wire::new(GBPS(gbps), Span::from_us(1)));
     }
+    topology
+}
+
+#[test]
+fn what_waits_in_a_limiter_that_goes_does_not_enter_the_next_queue_at_once() {
+    // Host 1 stops after 50 ms. Then the limiter of host 0 is at line rate soon, with 300 kB in it.
+    let mut traffic = saturating(&[(0, 2, RATE), (1, 2, RATE)], MS(100));
+    traffic.generators[1].until = at(MS(50));
+    let reaction =
+        Reaction { place: ReactionPlace::EdgeSwitch, queue: Bytes::new(300_000), ..reaction(bcn()) };
+    let network = with_reaction(two_of_eight(), bcn_point(BcnVersion::Explicit), reaction);
+    let watched = watch(&network, &traffic, MS(50), MS(100));
+    let waiting = |bytes| watched.limiters.iter().rev().find(move |row| row.waiting.get() > bytes);
+    assert!(waiting(290_000).is_some(), "it was full");
+    // What drains at 10 Gb/s and gets 8 Gb/s is empty after 1.2 ms.
+    assert!(waiting(0).is_some_and(|last| last.at < at(MS(53))), "{:?}", waiting(0));
+    let peak = watched.rows(link(&network, "switch", "host2")).map(|row| row.max_backlog).max();
+    // It leaves as fast as the port sends; what came before may still wait there, about the set point of 24 kB.
+    assert!(peak.is_some_and(|peak| peak < 50_000), "{peak:?} B");
+}
+
+#[test]
+fn after_congestion_a_limiter_goes_and_its_flow_is_as_fast_as_before() {
+    let topology = two_of_eight();
     // Host 1 stops after 50 ms.
     let (stop, end) = (MS(50), MS(300));
     let mut traffic = saturating(&[(0, 2, RATE), (1, 2, RATE)], end);

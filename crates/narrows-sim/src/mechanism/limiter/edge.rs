@@ -40,12 +40,13 @@ impl AtSwitch for EdgeLimiters {
     fn new(site: &SwitchSite<'_>) -> Option<Self> {
         let config = site.network.reaction.as_ref()?;
         let at_edge = config.place == ReactionPlace::EdgeSwitch && site.hosts.iter().any(Option::is_some);
+        let uplinks = uplinks(site).filter(|_| config.per == LimiterScope::Rack);
         at_edge.then(|| Self {
             node: site.node,
             leaf: site.leaf,
-            limiters: Limiters::new(config, site.seed, site.node.0),
+            limiters: Limiters::new(config, uplinks.or_else(|| fastest(site)), site.seed, site.node.0),
             hosts: site.hosts.clone(),
-            uplinks: uplinks(site).filter(|_| config.per == LimiterScope::Rack),
+            uplinks,
             agenda: BinaryHeap::new(),
             due: Vec::new(),
             next: Time::NEVER,
@@ -105,12 +106,22 @@ impl AtSwitch for EdgeLimiters {
     }
 }
 
+/// Links that leave a switch.
+fn links<'a>(site: &'a SwitchSite<'_>) -> impl Iterator<Item = &'a Link> {
+    site.network.topology.links().iter().filter(|link| link.from == site.node)
+}
+
 /// Rate of the links from a switch to other switches together; none if there are none.
 fn uplinks(site: &SwitchSite<'_>) -> Option<BitRate> {
-    let topology = &site.network.topology;
-    let leads_on = |link: &&Link| link.from == site.node && topology.as_host(link.to).is_none();
-    let rate: BitRate = topology.links().iter().filter(leads_on).map(|link| link.wire.rate).sum();
+    let leads_on = |link: &&Link| site.network.topology.as_host(link.to).is_none();
+    let rate: BitRate = links(site).filter(leads_on).map(|link| link.wire.rate).sum();
     (rate > BitRate::ZERO).then_some(rate)
+}
+
+/// Rate of the fastest link of a switch. What has waited in a limiter at line rate drains at this rate, which is as fast as a port of
+/// the switch could send it; all at once it would be a burst that the next queue answers with messages.
+fn fastest(site: &SwitchSite<'_>) -> Option<BitRate> {
+    links(site).map(|link| link.wire.rate).max()
 }
 
 impl EdgeLimiters {

@@ -53,7 +53,7 @@ impl AtHost for ReactionPoints {
         Some(Self {
             node: site.node,
             line_rate: site.rate,
-            limiters: Limiters::new(config, site.seed, site.node.0),
+            limiters: Limiters::new(config, None, site.seed, site.node.0),
             users: Vec::new(),
             record: ReactionRecord::default(),
         })

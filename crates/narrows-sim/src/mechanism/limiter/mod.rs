@@ -53,7 +53,8 @@ pub enum ReactionPlace {
     /// In the network cards of hosts.
     #[default]
     Host,
-    /// In the switches of hosts, where their links end.
+    /// In the switches of hosts, where their links end. At line rate a queue drains as fast as the fastest link of the switch; that of
+    /// a rack as fast as its uplinks together.
     EdgeSwitch,
 }
 
@@ -103,11 +104,13 @@ pub(crate) struct Limiter {
     rate: BitRate,
     /// Time to send a packet at `rate`; none while it is stopped.
     wire_time: Option<WireTime>,
+    /// Time to send a packet once it is at line rate; none if all may go at once.
+    drain: Option<WireTime>,
     random: Stream,
 }
 
 impl Limiter {
-    fn new(config: &Reaction, line_rate: BitRate, random: Stream) -> Self {
+    fn new(config: &Reaction, line_rate: BitRate, drain: Option<WireTime>, random: Stream) -> Self {
         let mut limiter = Self {
             point: ReactionPoint::new(&config.rule, line_rate),
             queue: Ring::default(),
@@ -117,6 +120,7 @@ impl Limiter {
             release: Time::ZERO,
             rate: BitRate::ZERO,
             wire_time: None,
+            drain,
             random,
         };
         limiter.pace();
@@ -150,12 +154,14 @@ impl Limiter {
     }
 
     /// When the first packet of the queue may be sent; never if there is none or the limiter is stopped. At line rate it
-    /// slows down nothing: all may go, and then so may the limiter.
+    /// slows down nothing: all may go, as fast as it drains, and then so may the limiter.
     #[inline]
     pub(crate) fn release(&self) -> Time {
         match self.queue.is_empty() {
             true => Time::NEVER,
-            false if self.point.is_released() => Time::ZERO,
+            false if self.point.is_released() => {
+                self.drain.map_or(Time::ZERO, |drain| self.sent.0 + drain.of(self.sent.1))
+            }
             false => self.release,
         }
     }
@@ -224,6 +230,8 @@ impl Limiter {
 #[derive(Debug)]
 pub(crate) struct Limiters {
     config: Reaction,
+    /// Time to send a packet of a limiter at line rate; none if all may go at once.
+    drain: Option<WireTime>,
     places: Vec<Option<Limiter>>,
     /// Keys with the place of their limiter, in order.
     keys: Vec<(u64, u32)>,
@@ -235,11 +243,12 @@ pub(crate) struct Limiters {
 }
 
 impl Limiters {
-    /// `owner` is the number of the node.
-    pub(crate) fn new(config: &Reaction, seed: u64, owner: u32) -> Self {
+    /// `owner` is the number of the node. A limiter at line rate drains at `drain`; if left out, whoever sends its packets sees to that.
+    pub(crate) fn new(config: &Reaction, drain: Option<BitRate>, seed: u64, owner: u32) -> Self {
         let tag_size = config.rule.tag_size().get() as u16;
         let (places, keys) = (Vec::new(), Vec::new());
-        Self { config: config.clone(), places, keys, tag_size, seed, made: 0, owner: owner.into() }
+        let drain = drain.map(BitRate::wire_time);
+        Self { config: config.clone(), drain, places, keys, tag_size, seed, made: 0, owner: owner.into() }
     }
 
     pub(crate) fn scope(&self) -> LimiterScope {
@@ -294,7 +303,7 @@ impl Limiters {
             (self.owner << 24) | (self.made % (1 << 24)),
         );
         self.made += 1;
-        self.places[place] = Some(Limiter::new(&self.config, line_rate, random));
+        self.places[place] = Some(Limiter::new(&self.config, line_rate, self.drain, random));
         Some(place as u32)
     }
 

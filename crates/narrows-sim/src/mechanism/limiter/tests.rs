@@ -24,7 +24,7 @@ fn config() -> Reaction {
 }
 
 fn limiter(config: &Reaction) -> Limiter {
-    Limiter::new(config, LINE, Stream::new(1, Purpose::Limiter, 0))
+    Limiter::new(config, LINE, None, Stream::new(1, Purpose::Limiter, 0))
 }
 
 /// Halves the rate of a limiter at line rate: feedback 64 would be a cut of 64/128.
@@ -59,6 +59,16 @@ fn at_line_rate_all_may_go_and_the_limiter_as_well() {
     limiter.push(packet(0));
     assert_eq!((limiter.release(), limiter.is_over()), (Time::ZERO, false));
     assert!(!limiter.has_room(10_000), "what is about to go takes nothing more");
+}
+
+#[test]
+fn at_line_rate_a_queue_that_nobody_paces_behind_it_drains_at_its_rate() {
+    let drain = BitRate::from_gbps(40).wire_time();
+    let mut limiter = Limiter::new(&config(), LINE, Some(drain), Stream::new(1, Purpose::Limiter, 0));
+    limiter.push(packet(0));
+    limiter.push(packet(0));
+    limiter.take(at(2), 0);
+    assert_eq!(limiter.release(), at(2) + drain.of(1250));
 }
 
 #[test]
@@ -103,7 +113,7 @@ fn a_packet_behind_more_than_the_limit_is_marked_if_its_transport_reads_marks() 
 
 #[test]
 fn keys_beyond_the_last_limiter_share_one() {
-    let mut limiters = Limiters::new(&config(), 1, 0);
+    let mut limiters = Limiters::new(&config(), None, 1, 0);
     let places = [10, 20, 30].map(|key| limiters.assign(key, LINE));
     assert_eq!(places[..2], [0, 1]);
     assert!(places[2] < 2);
@@ -113,7 +123,7 @@ fn keys_beyond_the_last_limiter_share_one() {
 
 #[test]
 fn a_limiter_that_goes_takes_its_keys_along() {
-    let mut limiters = Limiters::new(&config(), 1, 0);
+    let mut limiters = Limiters::new(&config(), None, 1, 0);
     for key in [10, 20] {
         limiters.assign(key, LINE);
     }
