@@ -148,7 +148,8 @@ impl SegmentSums {
     }
 }
 
-/// Of some directed links: bits sent in the measured time, framing included, in relation to what the link carries in it.
+/// Of some directed links: bits sent in the measured time, framing included, in relation to what the link carries in it. A packet counts
+/// where it begins; a link that is never idle, whose last packet reaches beyond the end, is used as a whole.
 fn utilizations(outline: &Outline<'_>, is_member: impl Fn(usize) -> bool) -> Vec<f64> {
     let (from, lasted) = (outline.plan.measured.start, outline.measured_for());
     if lasted == Span::ZERO {
@@ -158,7 +159,7 @@ fn utilizations(outline: &Outline<'_>, is_member: impl Fn(usize) -> bool) -> Vec
     let utilization = |(link, port): (usize, &PortCounters)| {
         let capacity = outline.plan.network.capacity(LinkId::from(link), from, from + lasted);
         // A link may change so that it carries nothing in the measured time.
-        (capacity > 0.0).then(|| port.measured_bytes as f64 * 8.0 / capacity)
+        (capacity > 0.0).then(|| (port.measured_bytes as f64 * 8.0 / capacity).min(1.0))
     };
     members.filter_map(utilization).collect()
 }

@@ -114,6 +114,14 @@ fn utilization_is_that_of_the_measured_time_and_of_directed_links() {
 }
 
 #[test]
+fn a_link_that_is_never_idle_is_used_as_a_whole_and_no_more() {
+    // In 101 us 8.2 packets of 1 538 B are sent at 1 Gb/s, and a ninth begins.
+    let results =
+        results(&[datagrams("storm", "2 Gb/s", "dc1/c", "")], &["measure={from='4 ms', until='4101 us'}"]);
+    assert_eq!(metrics(&results, ["wan_max_utilization", "max_utilization"]), [Some(1.0), Some(1.0)]);
+}
+
+#[test]
 fn segments_add_up_to_the_whole_network() {
     let overrides = [
         "stop.after='1 s'",
