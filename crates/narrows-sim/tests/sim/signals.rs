@@ -449,6 +449,24 @@ fn at_an_edge_switch_a_rack_is_one_party_however_many_hosts_send() {
 }
 
 #[test]
+fn the_limiter_of_a_rack_whose_uplinks_are_faster_than_any_link_may_be_has_the_rate_of_the_fastest() {
+    let mut topology = Topology::default();
+    let [spine, tor] = [("spine", 1), ("tor", 0)].map(|(name, layer)| topology.add_switch(name, name, layer));
+    let wire = Wire::new(GBPS(60_000), Span::from_us(1));
+    (0..2).for_each(|_| _ = topology.connect(tor, spine, wire));
+    for host in 0..3 {
+        let host = topology.add_host(format!("host{host}"));
+        topology.connect(host, tor, wire);
+    }
+    let reaction = Reaction { place: ReactionPlace::EdgeSwitch, per: LimiterScope::Rack, ..reaction(bcn()) };
+    let network = with_reaction(topology, bcn_point(BcnVersion::Explicit), reaction);
+    let flows = (0..2).map(|host| flow(host, 2, 20_000_000)).collect();
+    let watched = watch(&network, &traffic(group(params(), reno()), flows), Span::ZERO, MS(5));
+    assert!(watched.limiters.iter().all(|row| row.rate <= GBPS(100_000)));
+    assert!(watched.outcome.mechanisms.limiter.limiters > 0, "there is one");
+}
+
+#[test]
 fn a_severely_congested_queue_stops_its_sources_and_they_start_again() {
     let severe = Some(Bytes::new(60_000));
     for version in [BcnVersion::Explicit, BcnVersion::Levels] {

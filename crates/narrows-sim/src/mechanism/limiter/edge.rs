@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use narrows_proto::units::{BitRate, Time};
+use narrows_proto::units::{BitRate, Time, WireTime};
 
 use super::{LimiterScope, Limiters, ReactionPlace, ReactionRecord};
 use crate::ids::NodeId;
@@ -111,11 +111,11 @@ fn links<'a>(site: &'a SwitchSite<'_>) -> impl Iterator<Item = &'a Link> {
     site.network.topology.links().iter().filter(|link| link.from == site.node)
 }
 
-/// Rate of the links from a switch to other switches together; none if there are none.
+/// Rate of the links from a switch to other switches together, or the fastest that a link may have if it is less; none if there are none.
 fn uplinks(site: &SwitchSite<'_>) -> Option<BitRate> {
     let leads_on = |link: &&Link| site.network.topology.as_host(link.to).is_none();
     let rate: BitRate = links(site).filter(leads_on).map(|link| link.wire.rate).sum();
-    (rate > BitRate::ZERO).then_some(rate)
+    (rate > BitRate::ZERO).then(|| rate.min(WireTime::MAX_RATE))
 }
 
 /// Rate of the fastest link of a switch. What has waited in a limiter at line rate drains at this rate, which is as fast as a port of
