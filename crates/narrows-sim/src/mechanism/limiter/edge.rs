@@ -38,10 +38,13 @@ pub(crate) struct EdgeLimiters {
 
 impl AtSwitch for EdgeLimiters {
     fn new(site: &SwitchSite<'_>) -> Option<Self> {
-        let config = site.network.reaction.as_ref()?;
-        let at_edge = config.place == ReactionPlace::EdgeSwitch && site.hosts.iter().any(Option::is_some);
-        let uplinks = uplinks(site).filter(|_| config.per == LimiterScope::Rack);
-        at_edge.then(|| Self {
+        let config =
+            site.network.reaction.as_ref().filter(|config| config.place == ReactionPlace::EdgeSwitch)?;
+        if site.hosts.iter().all(Option::is_none) {
+            return None;
+        }
+        let uplinks = (config.per == LimiterScope::Rack).then(|| uplinks(site)).flatten();
+        Some(Self {
             node: site.node,
             leaf: site.leaf,
             limiters: Limiters::new(config, uplinks.or_else(|| fastest(site)), site.seed, site.node.0),
