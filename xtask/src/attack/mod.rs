@@ -131,7 +131,7 @@ impl Part {
             }
             Self::Combinations => {
                 let times = times(combinations::FEW_COMBINATIONS, combinations::COMBINATIONS);
-                Row::new("combination", "mechanisms on 1, 2 and 3 threads", Unit::Times, times)
+                Row::new("combination", "all mechanisms on 1, 2 and 3 threads", Unit::Times, times)
             }
             Self::Input(target) => {
                 let what = format!("fuzzing target `{target}`");
@@ -218,7 +218,7 @@ impl Ledger {
     }
 }
 
-/// Attacks the build of the tests, whose assertions check the balance of packets after every run. Fails if anything was found.
+/// Attacks the build of the tests, whose assertions check after every run what no network can do. Fails if anything was found.
 pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
     // A copy: the long form goes on while others build.
     let copy = tempfile::tempdir()?;

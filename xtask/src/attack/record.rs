@@ -132,7 +132,8 @@ impl Record {
              What `cargo xtask attack --long` asks for, how much of it has been done so far, and what it found. It takes hours, may\n\
              be interrupted, and continues where it was: what was done on earlier versions counts, and the last column says which.\n\
              The command attacked is the development build: its assertions check after every run that each packet is delivered,\n\
-             dropped or under way. Seconds are processor time of the fuzzing target. What was found in earlier calls and not again is\n\
+             dropped or under way, that no flow was faster than on an empty network, and that no link carried more than it can.\n\
+             Seconds are processor time of the fuzzing target. What was found in earlier calls and not again is\n\
              counted in the last column but one.\n\n\
              {}\n\
              - **Kills.** SIGKILL, half of them after a random time, half of them when a random number of files is there. Nothing\n\
@@ -140,8 +141,9 @@ impl Record {
              \u{20} byte, as without the kill, and nothing else is left.\n\
              - **Full disk.** The disk has room for a random part of what is to be written. The command fails with a message that\n\
              \u{20} names the file, and leaves nothing half written. With more room the results are the same as ever.\n\
-             - **Combinations.** Networks, switches, traffic and congestion controls put together at random. A scenario that is not\n\
-             \u{20} refused is run on one, two and three threads: packets are conserved, and all files are the same, byte for byte.\n\
+             - **Combinations.** Networks, switches, traffic and congestion controls put together at random, with settings of the\n\
+             \u{20} guide's examples, of which every mechanism has one. A scenario that is not refused is run on one, two and three\n\
+             \u{20} threads: all files are the same, byte for byte.\n\
              - **Hostile input.** Fuzzing guided by coverage (`cargo xtask fuzz`): no input makes a parser panic, take ten seconds or\n\
              \u{20} 4 GB of memory.\n",
             self.table()

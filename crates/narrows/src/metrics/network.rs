@@ -148,6 +148,9 @@ impl SegmentSums {
     }
 }
 
+/// Bits of the largest packet, framing included.
+const LARGEST_PACKET: f64 = 8.0 * (u16::MAX as f64 + 64.0);
+
 /// Of some directed links: bits sent in the measured time, framing included, in relation to what the link carries in it. A packet counts
 /// where it begins; a link that is never idle, whose last packet reaches beyond the end, is used as a whole.
 fn utilizations(outline: &Outline<'_>, is_member: impl Fn(usize) -> bool) -> Vec<f64> {
@@ -158,8 +161,13 @@ fn utilizations(outline: &Outline<'_>, is_member: impl Fn(usize) -> bool) -> Vec
     let members = outline.ports.iter().enumerate().filter(|(link, _)| is_member(*link));
     let utilization = |(link, port): (usize, &PortCounters)| {
         let capacity = outline.plan.network.capacity(LinkId::from(link), from, from + lasted);
+        let sent = port.measured_bytes as f64 * 8.0;
+        debug_assert!(
+            sent <= capacity + LARGEST_PACKET,
+            "link {link} carries {capacity} bits, {sent} were sent"
+        );
         // A link may change so that it carries nothing in the measured time.
-        (capacity > 0.0).then(|| (port.measured_bytes as f64 * 8.0 / capacity).min(1.0))
+        (capacity > 0.0).then(|| (sent / capacity).min(1.0))
     };
     members.filter_map(utilization).collect()
 }

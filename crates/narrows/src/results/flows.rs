@@ -107,5 +107,18 @@ pub(super) fn flow_rows(ideals: &Ideals<'_>, records: &[FlowRecord]) -> Vec<Flow
             measured: plan.measured.contains(&record.start),
         }
     };
-    records.iter().map(row).collect()
+    let rows: Vec<_> = records.iter().map(row).collect();
+    debug_assert!(
+        rows.iter().all(is_possible),
+        "no flow can be as fast as {:?}",
+        rows.iter().find(|row| !is_possible(row))
+    );
+    rows
+}
+
+/// Whether a flow could do what it did: nothing is faster than on the empty network, and no more arrives than it has.
+fn is_possible(row: &FlowRow) -> bool {
+    row.fct().is_none_or(|fct| fct >= row.ideal)
+        && row.delivered <= row.size
+        && row.delivered_measured <= row.delivered
 }

@@ -1,30 +1,38 @@
-//! Mechanisms put together at random: networks, switches, traffic, congestion controls.
+//! Mechanisms put together at random: networks, switches, traffic, congestion controls, and the guide's examples.
+
+mod examples;
 
 use anyhow::{Context, Result};
 use fastrand::Rng;
 use serde_json::Value;
+use toml::Table;
 
+use self::examples::Example;
 use super::program::Program;
 use super::tree::Tree;
 use super::{Ground, Outcome};
 
 /// Combinations of the long form, and of the short one.
-pub(super) const COMBINATIONS: u64 = 200;
+pub(super) const COMBINATIONS: u64 = 5000;
 pub(super) const FEW_COMBINATIONS: u64 = 5;
 /// Of so many that are drawn one is not refused: some mechanisms exclude each other.
 const DRAWS: u64 = 50;
+/// Examples that a scenario takes settings from, at most.
+const EXAMPLES: usize = 3;
+/// Groups of traffic, at most.
+const GROUPS: usize = 3;
 const THREADS: [&str; 3] = ["1", "2", "3"];
 
 pub(super) fn run(ground: &mut Ground) -> Result<Outcome> {
     let combinations = ground.times;
     eprintln!("{combinations} random combinations of mechanisms");
-    let controls = controls(&ground.narrows)?;
+    let (controls, examples) = (controls(&ground.narrows)?, Example::all()?);
     let (mut done, mut found) = (0, Vec::new());
     for number in 1..=combinations * DRAWS {
         if done == combinations {
             break;
         }
-        let scenario = scenario(&mut ground.random, &controls);
+        let scenario = combine(&mut ground.random, &controls, &examples)?;
         let problem = match attack(&ground.narrows, &scenario)? {
             Verdict::Refused => continue,
             Verdict::Same => None,
@@ -163,14 +171,28 @@ const MARKING: &[&str] = &[
     r#"{ red = { min = "5 kB", max = "15 kB", max_p = 0.5, weight = 0.01, action = "drop" } }"#,
 ];
 
+/// A scenario, with settings of some examples.
+fn combine(random: &mut Rng, controls: &[Control], examples: &[Example]) -> Result<String> {
+    let mut scenario: Table = scenario(random, controls).parse()?;
+    for _ in 0..random.usize(..=EXAMPLES) {
+        let example = &examples[random.usize(..examples.len())];
+        if random.bool() {
+            examples::clear_switches(&mut scenario);
+        }
+        let traffic = random.bool().then(|| random.usize(..GROUPS));
+        example.add_to(&mut scenario, traffic);
+    }
+    Ok(toml::to_string(&scenario)?)
+}
+
 /// A scenario of small parts: some milliseconds, some dozens of flows.
 fn scenario(random: &mut Rng, controls: &[Control]) -> String {
     let groups: Vec<_> =
-        (0..random.usize(1..=3)).map(|_| &controls[random.usize(..controls.len())]).collect();
+        (0..random.usize(1..=GROUPS)).map(|_| &controls[random.usize(..controls.len())]).collect();
     let rate = one(random, &["1 Gb/s", "10 Gb/s", "40 Gb/s"]);
     let delay = one(random, &["100 ns", "1 us", "20 us"]);
     let topology = one(random, TOPOLOGIES).replace("RATE", rate).replace("DELAY", delay);
-    let mut text = format!("version = 1\nname = \"combination\"\nseed = {}\n", random.u16(..));
+    let mut text = format!("version = 2\nname = \"combination\"\nseed = {}\n", random.u16(..));
     let drain = one(random, &["0 s", "20 ms"]);
     text += &format!("stop = {{ after = \"{} ms\", drain = \"{drain}\" }}\n", random.u8(1..=3));
     text += &format!("routing = {}\n", one(random, ROUTING));
@@ -242,7 +264,10 @@ fn group(random: &mut Rng, number: usize, control: &Control) -> String {
     }
     text += &format!("pattern.{}\n{}\n", one(random, PATTERNS), control.text);
     if control.rdma || sometimes(random, 15) {
-        text += one(random, &["rdma = {}\n", "rdma = { mtu = \"4096 B\" }\n"]);
+        text += one(
+            random,
+            &["rdma = {}\n", "rdma = { mtu = \"4096 B\" }\n", "rdma = { recovery = \"any_order\" }\n"],
+        );
     } else if sometimes(random, 40) {
         let transports =
             ["keep_connections = true", "ack_every = 1", "handshake = false", "mtu = \"9000 B\""];
@@ -259,9 +284,12 @@ mod tests {
     fn the_same_seed_draws_the_same_scenarios_and_another_draws_others() {
         let control =
             Control { text: "cc = { reno = {} }".into(), rdma: false, telemetry: false, rack: false };
+        let examples = Example::all().expect("the guide has examples");
         let draw = |seed| {
             let mut random = Rng::with_seed(seed);
-            (0..20).map(|_| scenario(&mut random, std::slice::from_ref(&control))).collect::<Vec<_>>()
+            let scenario =
+                |_| combine(&mut random, std::slice::from_ref(&control), &examples).expect("is TOML");
+            (0..20).map(scenario).collect::<Vec<_>>()
         };
         assert_eq!(draw(1), draw(1));
         assert_ne!(draw(1), draw(2));
