@@ -76,6 +76,22 @@ fn hpcc_flows_share_a_link_use_95_percent_of_it_and_leave_the_queue_empty() {
 }
 
 #[test]
+fn hpcc_flows_of_a_few_packets_share_if_w_ai_is_not_lost_in_what_they_measure() {
+    // B·T is 11 kB, ten packets: one more or less between two records is a tenth. With N = 100 W_AI is 6 B, 0.2 % of a fair window and
+    // 0.06 % of that of a flow that has the link; with N = 10, 56 B.
+    let least = |flows| {
+        let control = hpcc(Span::from_us(9), flows);
+        let network = star(5, GBPS(10), &telling());
+        let mut traffic = self::flows(&control, 4, Span::from_ms(1));
+        let shares = measure(&network, &mut traffic, Span::from_ms(100), Span::from_ms(200)).shares;
+        shares.into_iter().fold(1.0, f64::min)
+    };
+    let [default, larger] = [100, 10].map(least);
+    assert!(default < 0.1, "{default}");
+    assert!((larger / 0.25 - 1.0).abs() < 0.05, "{larger}");
+}
+
+#[test]
 fn a_late_hpcc_flow_costs_its_first_round_trip_and_no_more() {
     let network = star(3, GBPS(100), &telling());
     let control = hpcc(Span::from_ns(4_300), 30);

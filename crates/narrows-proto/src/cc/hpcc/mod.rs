@@ -41,7 +41,8 @@ pub struct Params {
     /// sending a packet and its acknowledgment included.
     pub base_rtt: Span,
     /// N, flows that share a link, for the default of `w_ai`. 100: with hosts at 100 Gb/s `w_ai` is 81 B, and Li et al. have 80 B
-    /// (§5.1).
+    /// (§5.1). If B·T is only a dozen packets, that is lost in what a packet more or less between two records changes, and flows do
+    /// not share: at 10 Gb/s `flows` should be 10.
     pub flows: u32,
     /// W_AI, additive increase in bytes on the wire; B·T·(1 − eta)/N (Li et al. §3.3) if left out.
     pub w_ai: Option<Bytes>,
