@@ -17,6 +17,7 @@ mod installed;
 mod instructions;
 mod judged;
 mod loom;
+mod ns3;
 mod playground;
 mod python;
 mod readme;
@@ -81,6 +82,8 @@ enum Task {
     Playground(playground::Arguments),
     /// Run the scenarios of docs/twins in virtual time and with real hosts and write docs/twins.md; needs an idle machine
     Twins(twins::Arguments),
+    /// Run scenarios in Narrows and in ns-3 and write docs/ns-3.md; needs ns-3 and g++
+    Ns3(ns3::Arguments),
     /// Compile the programs of narrows-bpf for the kernel; needs clang and llvm
     Bpf,
     /// Build the C library and put it with its headers into target/capi
@@ -114,6 +117,7 @@ fn main() -> Result<()> {
         Task::Guide(arguments) => guide::run(&shell, &arguments),
         Task::Playground(arguments) => playground::run(&shell, &arguments),
         Task::Twins(arguments) => twins::run(&shell, &arguments),
+        Task::Ns3(arguments) => ns3::run(&shell, &arguments),
         Task::Bpf => bpf::run(&shell),
         Task::Capi(arguments) => capi::run(&shell, &arguments),
         Task::Viewers => viewers::run(&shell),

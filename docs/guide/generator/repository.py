@@ -10,6 +10,7 @@ PLACES = {
     "ARCHITECTURE.md": "architecture.md",
     "CHANGELOG.md": "changelog.md",
     "docs/fidelity.md": "fidelity.md",
+    "docs/ns-3.md": "ns-3.md",
     "docs/references.md": "references.md",
     "docs/robustness.md": "robustness.md",
     "docs/speed.md": "speed.md",
