@@ -22,8 +22,8 @@ pub(super) struct Case {
     pub(super) tried: &'static str,
 }
 
-/// Its name in Narrows, and in ns-3.
-pub(super) type Control = [&'static str; 2];
+/// Its name, that in scenarios, and that in ns-3.
+pub(super) type Control = [&'static str; 3];
 
 /// Two switches, and hosts at both. Rates in Mb/s, delays and times in us.
 #[derive(Clone, Copy, Debug)]
@@ -137,7 +137,7 @@ impl Case {
     /// Its description on the page.
     pub(super) fn about(&self) -> String {
         let Place { rate, delay, host_delay, .. } = self.place;
-        let name = self.control[0].to_uppercase();
+        let name = self.control[0];
         let traffic = match self.traffic {
             Traffic::Long(1) => format!("One flow of {name}"),
             Traffic::Long(flows) => format!("{flows} flows of {name}"),
@@ -153,7 +153,8 @@ impl Case {
         };
         let away = 2 * (delay + 2 * host_delay);
         let away = if away < 1000 { format!("{away} us") } else { format!("{} ms", away as f64 / 1e3) };
-        format!("{traffic}, {rate} Mb/s, {away}, {queue}.")
+        let acked = if self.ack_every == 1 { ", an acknowledgment for each segment" } else { "" };
+        format!("{traffic}, {rate} Mb/s, {away}, {queue}{acked}.")
     }
 
     /// The scenario of a run, or of what comes before its measured time, and files that it names.
@@ -172,7 +173,7 @@ impl Case {
             room * PACKET,
             self.ack_every
         );
-        let control = format!("cc = {{ {} = {{}} }}\n", self.control[0]);
+        let control = format!("cc = {{ {} = {{}} }}\n", self.control[1]);
         let mut files = Vec::new();
         // Writing to a string cannot fail.
         if let Traffic::Long(flows) = self.traffic {
@@ -227,7 +228,7 @@ impl Case {
             let _ = writeln!(lines, "{host} {bytes} {:.9}", start_ns as f64 / 1e9);
         }
         let arguments = vec![
-            format!("--control={}", self.control[1]),
+            format!("--control={}", self.control[2]),
             format!("--discipline={discipline}"),
             format!("--hosts={}", self.hosts()),
             format!("--queue={}", self.rules().0),
