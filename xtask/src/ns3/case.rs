@@ -22,8 +22,16 @@ pub(super) struct Case {
     pub(super) tried: &'static str,
 }
 
-/// Its name, that in scenarios, and that in ns-3.
-pub(super) type Control = [&'static str; 3];
+/// A congestion control.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Control {
+    /// On the page.
+    pub(super) name: &'static str,
+    /// In scenarios.
+    pub(super) key: &'static str,
+    /// Its `TypeId` in ns-3.
+    pub(super) type_id: &'static str,
+}
 
 /// Two switches, and hosts at both. Rates in Mb/s, delays and times in us.
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +56,18 @@ pub(super) enum Queue {
     Codel,
     Pie,
     FqCodel,
+}
+
+/// A queue in both.
+struct Rules {
+    about: String,
+    room: u64,
+    /// It marks above so many packets, if it marks.
+    above: Option<u64>,
+    /// In scenarios, how it marks or drops before it is full.
+    settings: String,
+    /// For dumbbell.cc.
+    discipline: &'static str,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -78,6 +98,28 @@ struct Flow {
     start_ns: u64,
 }
 
+impl Queue {
+    fn rules(self) -> Rules {
+        let rules = |about: &str, settings: &str, discipline| {
+            let (about, settings) = (about.to_owned(), settings.to_owned());
+            Rules { about, room: 1000, above: None, settings, discipline }
+        };
+        match self {
+            Self::DropTail(room) => {
+                Rules { room, ..rules(&format!("a queue of {room} packets"), "", "fifo") }
+            }
+            Self::Step(room, above) => {
+                let about = format!("a queue of {room} packets that marks above {above}");
+                let settings = format!("marking.step.k = \"{} B\"\n", above * PACKET);
+                Rules { room, above: Some(above), ..rules(&about, &settings, "step") }
+            }
+            Self::Codel => rules("CoDel", "marking.codel = {}\n", "CoDelQueueDisc"),
+            Self::Pie => rules("PIE", "marking.pie = {}\n", "PieQueueDisc"),
+            Self::FqCodel => rules("FQ-CoDel", "fq_codel = {}\n", "FqCoDelQueueDisc"),
+        }
+    }
+}
+
 impl Case {
     /// Number of runs: with one flow all are alike.
     pub(super) fn runs(&self) -> usize {
@@ -86,7 +128,7 @@ impl Case {
 
     /// Its queue can mark packets.
     pub(super) fn has_marks(&self) -> bool {
-        matches!(self.queue, Queue::Step(..))
+        self.queue.rules().above.is_some()
     }
 
     fn hosts(&self) -> u32 {
@@ -104,6 +146,11 @@ impl Case {
             Traffic::Incast(_) => vec![INCAST],
         };
         sizes.into_iter().map(|bytes| (format!("{}kB", bytes / 1000), bytes)).collect()
+    }
+
+    /// Time between starts of flows without an end, in us.
+    fn start_every(&self, run: usize) -> u64 {
+        (self.place.apart * APART[run]) as u64
     }
 
     fn flows(&self, run: usize) -> Vec<Flow> {
@@ -137,19 +184,12 @@ impl Case {
     /// Its description on the page.
     pub(super) fn about(&self) -> String {
         let Place { rate, delay, host_delay, .. } = self.place;
-        let name = self.control[0];
+        let (name, queue) = (self.control.name, self.queue.rules().about);
         let traffic = match self.traffic {
             Traffic::Long(1) => format!("One flow of {name}"),
             Traffic::Long(flows) => format!("{flows} flows of {name}"),
             Traffic::Short(load) => format!("{SHORT_FLOWS} flows of {name} at {load} % load"),
             Traffic::Incast(flows) => format!("{flows} flows of {name} at once, 64 kB each"),
-        };
-        let queue = match self.queue {
-            Queue::DropTail(room) => format!("a queue of {room} packets"),
-            Queue::Step(room, above) => format!("a queue of {room} packets that marks above {above}"),
-            Queue::Codel => "CoDel".into(),
-            Queue::Pie => "PIE".into(),
-            Queue::FqCodel => "FQ-CoDel".into(),
         };
         let away = 2 * (delay + 2 * host_delay);
         let away = if away < 1000 { format!("{away} us") } else { format!("{} ms", away as f64 / 1e3) };
@@ -159,25 +199,25 @@ impl Case {
 
     /// The scenario of a run, or of what comes before its measured time, and files that it names.
     pub(super) fn scenario(&self, run: usize, is_whole: bool) -> (String, Vec<(String, String)>) {
-        let Place { rate, host_rate, delay, host_delay, min_rto, apart, from, until } = self.place;
-        let (room, marking) = self.rules();
-        let hosts = self.hosts();
+        let Place { rate, host_rate, delay, host_delay, min_rto, from, until, .. } = self.place;
+        let Rules { room, settings, .. } = self.queue.rules();
+        let (hosts, flows) = (self.hosts(), self.flows(run));
         let (from, until) = if is_whole { (from, until) } else { (0, from) };
         let mut text = format!(
             "version = 2\nname = \"{}\"\nhosts = \"ideal\"\nstop = {{ after = \"{until} us\" }}\nmeasure = {{ from = \"{from} us\", until = \"{until} us\" }}\n\
              record = {{ queues = {{ interval = \"10 ms\", of = \"left/switch\" }} }}\n\n\
              [topology.dumbbell]\nhosts = {hosts}\nhost_rate = \"{host_rate} Mb/s\"\nbottleneck_rate = \"{rate} Mb/s\"\nhost_delay = \"{host_delay} us\"\nbottleneck_delay = \"{delay} us\"\n\n\
-             [switches.default]\nbuffer = {{ size = \"{} B\", sharing = \"per_port\" }}\n{marking}\n\
+             [switches.default]\nbuffer = {{ size = \"{} B\", sharing = \"per_port\" }}\n{settings}\n\
              [transport]\nmin_rto = \"{min_rto} us\"\nack_every = {}\n",
             self.name,
             room * PACKET,
             self.ack_every
         );
-        let control = format!("cc = {{ {} = {{}} }}\n", self.control[1]);
+        let control = format!("cc = {{ {} = {{}} }}\n", self.control.key);
         let mut files = Vec::new();
         // Writing to a string cannot fail.
         if let Traffic::Long(flows) = self.traffic {
-            let every = (apart * APART[run]) as u64;
+            let every = self.start_every(run);
             let _ = write!(
                 text,
                 "\n[[traffic]]\nname = \"long\"\n{control}pattern.long_lived = {{ flows = {flows}, from = \"left/*\", to = \"right/*\", pairing = \"in_order\", start_every = \"{every} us\" }}\n"
@@ -185,9 +225,7 @@ impl Case {
         }
         for (name, size) in self.sizes() {
             let mut table = "start,src,dst,bytes\n".to_owned();
-            for Flow { host, bytes, start_ns } in
-                self.flows(run).into_iter().filter(|flow| flow.bytes == size)
-            {
+            for Flow { host, bytes, start_ns } in flows.iter().filter(|flow| flow.bytes == size) {
                 let _ = writeln!(table, "{start_ns} ns,left/host{host},right/host{host},{bytes} B");
             }
             let _ = write!(
@@ -199,47 +237,30 @@ impl Case {
         (text, files)
     }
 
-    /// Room in packets, and how packets are marked or dropped before it is full.
-    fn rules(&self) -> (u64, String) {
-        match self.queue {
-            Queue::DropTail(room) => (room, String::new()),
-            Queue::Step(room, above) => (room, format!("marking.step.k = \"{} B\"\n", above * PACKET)),
-            Queue::Codel => (1000, "marking.codel = {}\n".into()),
-            Queue::Pie => (1000, "marking.pie = {}\n".into()),
-            Queue::FqCodel => (1000, "fq_codel = {}\n".into()),
-        }
-    }
-
     /// Arguments of dumbbell.cc, and the lines of its file of flows. Its links are slower by what its frames are shorter.
     pub(super) fn arguments(&self, run: usize) -> (Vec<String>, String) {
-        let Place { rate, host_rate, delay, host_delay, min_rto, apart, from, until } = self.place;
+        let Place { rate, host_rate, delay, host_delay, min_rto, from, until, .. } = self.place;
         let slower = |mbps: u64| mbps * 1_000_000 * NS3_PACKET / PACKET;
         let seconds = |us: u64| us as f64 / 1e6;
-        let (discipline, above) = match self.queue {
-            Queue::DropTail(_) => ("fifo", 0),
-            Queue::Step(_, above) => ("step", above),
-            Queue::Codel => ("CoDelQueueDisc", 0),
-            Queue::Pie => ("PieQueueDisc", 0),
-            Queue::FqCodel => ("FqCoDelQueueDisc", 0),
-        };
+        let Rules { room, above, discipline, .. } = self.queue.rules();
         let mut lines = String::new();
         for Flow { host, bytes, start_ns } in self.flows(run) {
             // Writing to a string cannot fail.
             let _ = writeln!(lines, "{host} {bytes} {:.9}", start_ns as f64 / 1e9);
         }
         let arguments = vec![
-            format!("--control={}", self.control[2]),
+            format!("--control={}", self.control.type_id),
             format!("--discipline={discipline}"),
             format!("--hosts={}", self.hosts()),
-            format!("--queue={}", self.rules().0),
-            format!("--mark-above={above}"),
+            format!("--queue={room}"),
+            format!("--mark-above={}", above.unwrap_or(0)),
             format!("--ack-every={}", self.ack_every),
             format!("--rate={}", slower(rate)),
             format!("--host-rate={}", slower(host_rate)),
             format!("--delay={}", seconds(delay)),
             format!("--host-delay={}", seconds(host_delay)),
             format!("--min-rto={}", seconds(min_rto)),
-            format!("--start-every={}", (apart * APART[run]).floor() / 1e6),
+            format!("--start-every={}", seconds(self.start_every(run))),
             format!("--from={}", seconds(from)),
             format!("--until={}", seconds(until)),
         ];

@@ -2,11 +2,11 @@
 
 use super::case::{Case, Control, Place, Queue, Traffic};
 
-const RENO: Control = ["Reno", "reno", "TcpLinuxReno"];
-const CUBIC: Control = ["CUBIC", "cubic", "TcpCubic"];
-const BBR: Control = ["BBR", "bbr", "TcpBbr"];
-const VEGAS: Control = ["Vegas", "vegas", "TcpVegas"];
-const DCTCP: Control = ["DCTCP", "dctcp", "TcpDctcp"];
+const RENO: Control = Control { name: "Reno", key: "reno", type_id: "TcpLinuxReno" };
+const CUBIC: Control = Control { name: "CUBIC", key: "cubic", type_id: "TcpCubic" };
+const BBR: Control = Control { name: "BBR", key: "bbr", type_id: "TcpBbr" };
+const VEGAS: Control = Control { name: "Vegas", key: "vegas", type_id: "TcpVegas" };
+const DCTCP: Control = Control { name: "DCTCP", key: "dctcp", type_id: "TcpDctcp" };
 
 /// 20 ms away: 166 packets are on the way.
 const WAN: Place = Place {

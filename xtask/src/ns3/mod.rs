@@ -38,7 +38,7 @@ const ABOUT: &str = "# Beside ns-3\n\n\
     are those of the measured time, without the first slow start of flows that have no end.\n\n\
     Each scenario has five runs, with other starts of flows; one flow alone has one, since all would be alike. Ratios are Narrows by\n\
     ns-3, with 95 % confidence intervals of runs in pairs. Bands are those of [Twins](twins.md): rates 3 %, times 15 %, marks and drops\n\
-    25 %. *open*: the interval reaches over the end of the band. ns-3 is no reference: what Linux does is on the page of twins.\n\
+    25 %. *open*: the interval reaches over an end of the band. ns-3 is no reference: what Linux does is on the page of twins.\n\
     Seconds are those of whole processes with one thread, in turn, on a machine that does other work.\n\n\
     `cargo xtask ns3` makes this page; it needs ns-3 (of Debian `libns3-dev`, `libgsl-dev` and `g++`). The half of ns-3 is\n\
     [dumbbell.cc](../xtask/ns3/dumbbell.cc).\n\n";
@@ -114,10 +114,10 @@ struct Measured {
     took: [Duration; 2],
 }
 
-/// Bands, as parts.
-const RATE: f64 = 0.03;
-const TIME: f64 = 0.15;
-const COUNT: f64 = 0.25;
+/// Upper ends of bands.
+const RATE: f64 = 1.03;
+const TIME: f64 = 1.15;
+const COUNT: f64 = 1.25;
 
 impl Both {
     fn measure(&self, shell: &Shell, case: &Case) -> Result<Measured> {
@@ -131,10 +131,10 @@ impl Both {
                 Traffic::Short(_) | Traffic::Incast(_) => None,
             };
             measured.took = [measured.took[0] + their_time, measured.took[1] + our_time];
-            for (name, band, values) in quantities(case, &theirs, &ours, before.as_ref())? {
+            for (name, most, values) in quantities(case, &theirs, &ours, before.as_ref())? {
                 match measured.quantities.iter_mut().find(|quantity| quantity.name == name) {
                     Some(quantity) => quantity.values.push(values),
-                    None => measured.quantities.push(Quantity { name, band, values: vec![values] }),
+                    None => measured.quantities.push(Quantity { name, most, values: vec![values] }),
                 }
             }
         }
@@ -179,7 +179,7 @@ impl Both {
     }
 }
 
-/// Measurements of a case by a run of ns-3 and one of Narrows, without those of a run that ended `before`: names, bands, both values.
+/// Measurements of a case by a run of ns-3 and one of Narrows, without those of a run that ended `before`: names, ends of bands, both values.
 fn quantities(
     case: &Case,
     theirs: &Value,
@@ -192,7 +192,7 @@ fn quantities(
         |name: &str| anyhow::Ok(of(ours, name)? - before.map_or(Ok(0.0), |before| of(before, name))?);
     let number = |name: &str| theirs[name].as_f64().with_context(|| format!("ns-3 says no {name}"));
     let mut quantities = Vec::new();
-    let mut add = |name: &str, band, values| quantities.push((name.to_owned(), band, values));
+    let mut add = |name: &str, most, values| quantities.push((name.to_owned(), most, values));
     if let Traffic::Long(_) = case.traffic {
         let rates = theirs["goodput_bps"].as_array().context("no rates")?;
         let goodput = rates.iter().filter_map(Value::as_f64).sum::<f64>() / 1e6;

@@ -1,9 +1,10 @@
-//! Quantities by both, and how far they agree.
+//! Quantities by both, and how far they agree: bands and verdicts are those of twins (`crates/narrows/src/twin.rs`).
 
 /// Something that both measure, run by run.
 pub(super) struct Quantity {
     pub(super) name: String,
-    pub(super) band: f64,
+    /// The most that the ratio may be; the least is its inverse.
+    pub(super) most: f64,
     /// By ns-3 and by Narrows.
     pub(super) values: Vec<[f64; 2]>,
 }
@@ -20,10 +21,10 @@ const T: f64 = 2.776_445;
 
 impl Row {
     pub(super) fn of(quantity: &Quantity) -> Self {
-        let Quantity { name, band, values } = quantity;
+        let Quantity { name, most, values } = quantity;
         let count = values.len() as f64;
         let [theirs, ours] = [0, 1].map(|which| values.iter().map(|pair| pair[which]).sum::<f64>() / count);
-        let (least, most) = (1.0 - band, 1.0 / (1.0 - band));
+        let (least, most) = (1.0 / most, *most);
         let logs: Vec<_> = values.iter().map(|[theirs, ours]| (ours / theirs).ln()).collect();
         let (ratio, verdict) = if theirs == 0.0 && ours == 0.0 {
             ("–".into(), "same")
@@ -34,20 +35,16 @@ impl Row {
             let variance = logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / (count - 1.0).max(1.0);
             let half = T * (variance / count).sqrt();
             let [ratio, low, high] = [mean, mean - half, mean + half].map(f64::exp);
-            let is_in = |ratio: f64| (least..=most).contains(&ratio);
-            let verdict = match (is_in(ratio), is_in(low) && is_in(high)) {
-                (false, _) => "apart",
-                (true, false) => "open",
-                (true, true) => "same",
+            let is_in = |ratio: &f64| (least..=most).contains(ratio);
+            let verdict = if [low, high].iter().all(is_in) {
+                "same"
+            } else if low > most || high < least {
+                "apart"
+            } else {
+                "open"
             };
-            (
-                if values.len() == 1 {
-                    format!("{ratio:.3}×")
-                } else {
-                    format!("{ratio:.3}× [{low:.3}, {high:.3}]")
-                },
-                verdict,
-            )
+            let interval = if values.len() == 1 { String::new() } else { format!(" [{low:.3}, {high:.3}]") };
+            (format!("{ratio:.3}×{interval}"), verdict)
         };
         let band = format!("{least:.2} to {most:.2}");
         Self { name: name.clone(), cells: [digits(theirs), digits(ours), ratio, band], verdict }
@@ -75,7 +72,7 @@ mod tests {
     use super::*;
 
     fn verdict(values: &[[f64; 2]]) -> &'static str {
-        Row::of(&Quantity { name: "a".into(), band: 0.25, values: values.to_vec() }).verdict
+        Row::of(&Quantity { name: "a".into(), most: 1.25, values: values.to_vec() }).verdict
     }
 
     #[test]
