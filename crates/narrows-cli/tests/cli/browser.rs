@@ -67,6 +67,7 @@ const USE: &str = r##"<script>
     found.places = links.map((link) => link.textContent);
     found.deadLinks = links.filter((link) => !document.getElementById(link.hash.slice(1))).map((link) => link.hash);
     found.numbers = NUMBERS.map((value) => number(value).replaceAll("\u202f", " "));
+    found.counted = [0, 1, 31].map((count) => counted(count, "drop"));
     found.language = document.documentElement.lang;
     found.headings = all("h1").length;
     found.unreachable = all("button, select, input, canvas.drawn").filter((node) => node.tabIndex < 0).length;
@@ -145,6 +146,7 @@ fn check(found: &Value, cells: &[&str]) {
     assert_eq!(found["deadLinks"], serde_json::json!([]));
     assert!(found["places"].as_array().is_some_and(|places| places.contains(&"The tail".into())), "{found}");
     assert_eq!(found["numbers"], serde_json::json!(NUMBERS.map(narrows::numbers::number)));
+    assert_eq!(found["counted"], serde_json::json!(["0 drops", "1 drop", "31 drops"]));
     assert!(
         found["tooWide"].as_i64().is_some_and(|pixels| pixels <= 0),
         "the page is wider than its window: {found}"

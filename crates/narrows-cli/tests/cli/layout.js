@@ -40,6 +40,7 @@ window.layout = (() => {
   });
 
   const SLACK = 1;
+  const HALF_A_LINE = 8;
   const overlap = (a, b) => a.left < b.right - SLACK && b.left < a.right - SLACK && a.top < b.bottom - SLACK && b.top < a.bottom - SLACK;
   const inside = (a, b) => a.left >= b.left - SLACK && a.right <= b.right + SLACK && a.top >= b.top - SLACK && a.bottom <= b.bottom + SLACK;
   /** Marks at ports are shorter. */
@@ -116,6 +117,23 @@ window.layout = (() => {
     }
   };
 
+  /** Numbers of a row begin or end on one line, and have as many lines one below the other. */
+  const rows = (wrong) => {
+    const ends = (cell) => {
+      const range = document.createRange();
+      range.selectNodeContents(cell);
+      const rects = [...range.getClientRects()].filter(({ width, height }) => width > 0 && height > 0);
+      return [Math.min(...rects.map(({ top }) => top)), Math.max(...rects.map(({ bottom }) => bottom))];
+    };
+    for (const row of document.querySelectorAll("tbody tr")) {
+      const cells = [...row.querySelectorAll("td:not(:first-child):not(.text)")].filter((cell) => cell.textContent.trim());
+      const beside = new Set(cells.map((cell) => cell.getBoundingClientRect().top)).size === 1;
+      const found = cells.map(ends), breaks = new Set(cells.map((cell) => cell.querySelectorAll("br").length));
+      const spread = (end) => Math.max(...found.map((ends) => ends[end])) - Math.min(...found.map((ends) => ends[end]));
+      if (beside && (Math.min(spread(0), spread(1)) > HALF_A_LINE || breaks.size > 1)) wrong.push(`uneven: the row ${words(row.textContent)}`);
+    }
+  };
+
   const canvases = (wrong) => {
     const paper = getComputedStyle(document.documentElement).backgroundColor;
     for (const canvas of document.querySelectorAll("canvas")) {
@@ -144,7 +162,7 @@ window.layout = (() => {
         setTheme(theme);
         await pause(250);
         const wrong = [];
-        [texts, boxes, canvases].forEach((check) => check(wrong));
+        [texts, boxes, rows, canvases].forEach((check) => check(wrong));
         found.wrong.push(...new Set(wrong.map((what) => `${theme}: ${what}`)));
       }
       const network = document.querySelector("canvas[aria-label^=Network]");

@@ -168,6 +168,8 @@ fn what_cannot_be_read_is_found_in_every_width_and_theme() {
         "faint: \"faint\"",
         "overlap in Network: \"first\" and \"second\"",
         "scrolls: the table \"numbers to the right\"",
+        "uneven: the row \"in the middlea value of some lines3\"",
+        "uneven: the row \"a line too few123\"",
     ];
     let mut expected = BTreeSet::new();
     for width in WIDTHS {
