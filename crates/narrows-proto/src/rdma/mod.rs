@@ -15,6 +15,7 @@
 
 mod any_order;
 pub mod credits;
+mod gaps;
 mod params;
 pub mod paths;
 mod receiver;
@@ -30,7 +31,7 @@ mod tests;
 
 pub use crate::stream::{Endpoint, Poll, Segment, Stats};
 pub use credits::Credits;
-pub use params::{CnpPer, Joins, Params, QueuePair, Recovery, Reordering};
+pub use params::{CnpPer, Gap, Joins, Params, QueuePair, Recovery, Reordering};
 pub use paths::{Outcome, PathChoice, Paths};
 pub use receiver::{Receiver, Trimmed};
 pub use selective::Selective;

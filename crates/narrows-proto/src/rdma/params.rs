@@ -48,6 +48,8 @@ pub struct Params {
     pub window: Option<Bytes>,
     /// Packets that controls with a window may send before the first acknowledgment.
     pub initial_window: u64,
+    /// The gap after a packet, under controls with a rate.
+    pub gap: Gap,
     /// While marked packets arrive, one congestion notification packet is sent for so long. 50 us (Zhu et al. §3.1); 0 s
     /// answers every mark.
     pub cnp_interval: Span,
@@ -72,6 +74,23 @@ pub struct Params {
     /// one rate, which outlives them. Each has its own connection if left out. Only with `recovery = "go_back_n"` and without
     /// `retry_count`.
     pub queue_pair: Option<QueuePair>,
+}
+
+/// The gap that a rate leaves after a packet.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "RdmaGap")]
+pub enum Gap {
+    /// It begins when the packet might leave: waiting for the link or the window by less than a gap does not lower the rate.
+    #[default]
+    Schedule,
+    /// It begins when the packet left, as in HPCC's simulations (`UpdateNextAvail` in `rdma-hw.cc`).
+    Departure,
+    /// The same, and an acknowledgment that changes the rate changes the gap under way, as in HPCC's simulations under HPCC
+    /// (`ChangeRate`).
+    Adjusted,
 }
 
 /// A queue pair that carries several messages.
@@ -175,6 +194,7 @@ impl Default for Params {
             retry_count: None,
             window: None,
             initial_window: 10,
+            gap: Gap::Schedule,
             cnp_interval: Span::from_us(50),
             cnp_per: CnpPer::QueuePair,
             cnp_delay: Span::ZERO,

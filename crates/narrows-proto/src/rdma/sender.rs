@@ -4,12 +4,12 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::credits::Requester;
+use super::gaps::Gaps;
 use super::params::{Params, Recovery};
 use super::spread::Spread;
 use super::wire::AckFrame;
 use crate::cc::{Ack, Cc, Config, Congestion, Controller, Ecn, Limit, Reporter, Signal};
 use crate::stream::delivery::Delivery;
-use crate::stream::pacer::Pacer;
 use crate::stream::rtt::RttEstimator;
 use crate::stream::scoreboard::Scoreboard;
 use crate::stream::sent::{Sent, State, Tally};
@@ -45,7 +45,7 @@ pub struct Sender {
     pub(super) board: Scoreboard,
     rtt: RttEstimator,
     delivery: Delivery,
-    pacer: Pacer,
+    gaps: Gaps,
     /// Its credit, if receivers grant some.
     pub(super) credits: Option<Box<Requester>>,
     /// Its choice of paths, if it makes one.
@@ -93,7 +93,7 @@ impl Sender {
             // Of the round-trip time only the mean and the minimum are used.
             rtt: RttEstimator::new(params.timeout(), Span::ZERO, params.timeout()),
             delivery: Delivery::default(),
-            pacer: Pacer::default(),
+            gaps: Gaps::default(),
             credits: cc
                 .credits()
                 .filter(|_| params.recovery == Recovery::AnyOrder)
@@ -219,9 +219,9 @@ impl Sender {
     #[inline(always)]
     fn next(&mut self, params: &Params, now: Time) -> Next {
         debug_assert!(!self.has_given_up, "its host closes it");
-        if self.limit.pacing.is_some() && self.pacer.release() > now {
+        if self.limit.pacing.is_some() && self.gaps.release() > now {
             let has_work = self.board.next() < self.size || self.board.next_lost().is_some();
-            return if has_work { Next::Wait(self.pacer.release()) } else { Next::Nothing };
+            return if has_work { Next::Wait(self.gaps.release()) } else { Next::Nothing };
         }
         if self.credits.as_ref().is_some_and(|credits| !credits.may_send()) {
             return self.next_without_credit(params, now);
@@ -324,7 +324,7 @@ impl Sender {
     fn on_sent(&mut self, params: &Params, now: Time, len: Bytes) {
         let size = params.packet_size(len);
         if let Some(rate) = self.limit.pacing {
-            self.pacer.on_send(now, rate.time_to_send(size));
+            self.gaps.on_sent(params.gap, now, rate, size);
         }
         if let Some(credits) = &mut self.credits {
             credits.on_sent(size);
@@ -370,7 +370,8 @@ impl Sender {
         if let Some(newest) = tally.newest {
             self.digest(now, frame, &tally, &newest, inflight_before);
         }
-        self.limit = self.cc.limit();
+        let before = std::mem::replace(&mut self.limit, self.cc.limit());
+        self.gaps.on_rate(params.gap, before.pacing, self.limit.pacing);
         // With credits the timer also waits for a grant.
         if self.board.is_empty() && (self.credits.is_none() || self.is_complete()) {
             self.rto_at = Time::NEVER;

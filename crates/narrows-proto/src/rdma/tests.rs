@@ -6,7 +6,9 @@ use std::collections::BinaryHeap;
 use proptest::prelude::*;
 
 use super::credits::{Granter, Pull};
-use super::{AckFrame, Endpoint, Params, Poll, Receiver, Recovery, Reply, Segment, Sender, Stats, Trimmed};
+use super::{
+    AckFrame, Endpoint, Gap, Params, Poll, Receiver, Recovery, Reply, Segment, Sender, Stats, Trimmed,
+};
 use crate::cc::{self, Config};
 use crate::units::{BitRate, Bytes, Span, Time};
 
@@ -236,6 +238,19 @@ fn a_message_leaves_at_line_rate_without_waiting_for_anything() {
         let pipe = Pipe::new(params(Recovery::GoBackN), &config, 200, losing([])).run();
         assert!(pipe.sent.windows(2).all(|pair| pair[1].0 - pair[0].0 == SEND_TIME), "{}", config.name());
         assert_eq!(pipe.delivered_at, Time::ZERO + SEND_TIME * 199 + ONE_WAY);
+    }
+}
+
+#[test]
+fn the_gap_after_a_late_packet_begins_where_it_is_set_to() {
+    for (gap, release) in [(Gap::Schedule, SEND_TIME * 2), (Gap::Departure, SEND_TIME * 5 / 2)] {
+        let params = Params { gap, ..Params::default() };
+        let mut sender = Sender::new(&params, &dcqcn(), HOST, params.mtu * 3);
+        for sent in [Span::ZERO, SEND_TIME * 3 / 2] {
+            assert!(matches!(sender.poll_transmit(&params, Time::ZERO + sent), Poll::Send(_)));
+        }
+        let next = sender.poll_transmit(&params, Time::ZERO + SEND_TIME * 3 / 2);
+        assert_eq!(next, Poll::At(Time::ZERO + release), "{gap:?}");
     }
 }
 

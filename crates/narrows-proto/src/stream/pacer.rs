@@ -26,6 +26,11 @@ impl Pacer {
         let credit = (from - self.release).min(Span::from_secs_f64(gap.as_secs_f64() * part));
         self.release = from + (gap - credit);
     }
+
+    /// The gap under way is another one.
+    pub(crate) fn change_gap(&mut self, before: Span, after: Span) {
+        self.release = Time::ZERO + (self.release - Time::ZERO + after).saturating_sub(before);
+    }
 }
 
 #[cfg(test)]
@@ -53,6 +58,17 @@ mod tests {
         for (now, release) in [(114, 120), (126, 131), (200, 205)] {
             pacer.on_late_send(at(now), GAP, 0.5);
             assert_eq!(pacer.release(), at(release), "at {now} us");
+        }
+    }
+
+    #[test]
+    fn a_gap_under_way_is_made_longer_and_shorter() {
+        let mut pacer = Pacer::default();
+        pacer.on_send(at(100), GAP);
+        for (after, release) in [(GAP * 3, 130), (GAP / 2, 105)] {
+            let mut pacer = pacer.clone();
+            pacer.change_gap(GAP, after);
+            assert_eq!(pacer.release(), at(release));
         }
     }
 

@@ -24,6 +24,8 @@ const MAY_BE_MISSING: &[(&str, &[&str])] = &[
             "Nscc.base_rtt",
             "Nscc.credits",
             "Nscc.target",
+            "Dcqcn.window",
+            "Timely.window",
             "Rdma.paths",
             "Switch.trimming",
             "LinkPath.rate",

@@ -11,6 +11,8 @@ use super::{Config, Network};
 
 /// Bytes of a data packet that are not payload, telemetry aside: 14 B link, 20 B IPv4, 8 B UDP, 6 B sequence and group.
 const HEADERS: u64 = 48;
+/// Bytes that packets under TIMELY have besides: the time they were sent.
+const TIMESTAMP: u64 = 8;
 /// An acknowledgment is padded to this; with telemetry it is 88 B, of which 42 B are the telemetry.
 const ACK: u64 = 60;
 const ACK_BESIDE_TELEMETRY: u64 = 46;
@@ -21,7 +23,12 @@ const MIN_RATE: BitRate = BitRate::from_mbps(100);
 /// A full packet.
 pub(super) fn largest_packet(config: &Config) -> Bytes {
     let telemetry = if config.mode.reads_telemetry() { TELEMETRY } else { 0 };
-    config.payload + Bytes::new(HEADERS + telemetry)
+    config.payload + Bytes::new(headers(config) + telemetry)
+}
+
+/// Bytes that are neither payload nor telemetry.
+fn headers(config: &Config) -> u64 {
+    if config.mode == Mode::Timely { HEADERS + TIMESTAMP } else { HEADERS }
 }
 
 /// Windows and round-trip times as ns-3 computes them, where the configuration does not say them itself.
@@ -41,7 +48,9 @@ pub(super) fn connection(
 ) -> String {
     let control = control(config, longest, notes);
     note_rates(network, config, notes);
-    let mut rdma = format!("mtu = \"{}\", headers = \"{HEADERS} B\", framing = \"0 B\"", config.payload);
+    let (mtu, headers) = (config.payload, headers(config));
+    let gap = if config.mode.reads_telemetry() { "adjusted" } else { "departure" };
+    let mut rdma = format!("mtu = \"{mtu}\", headers = \"{headers} B\", framing = \"0 B\", gap = \"{gap}\"");
     let ack = if config.mode.reads_telemetry() { ACK_BESIDE_TELEMETRY } else { ACK };
     let _ = write!(rdma, ", ack_size = \"{ack} B\", cnp_size = \"{ACK} B\"");
     let ack_every = config.ack_interval.div_ceil(config.payload.get()).clamp(1, 1000);
@@ -49,8 +58,10 @@ pub(super) fn connection(
     if config.irn {
         rdma.push_str(", recovery = \"selective_repeat\"");
     }
-    if let Some(window) = window(config, longest, notes) {
-        let _ = write!(rdma, ", window = \"{window}\"");
+    if let Some(window) = fixed_window(config, longest, notes) {
+        // A packet may be sent there as long as less is on its way.
+        let packets = window.get().div_ceil(config.payload.get());
+        let _ = write!(rdma, ", window = \"{}\"", config.payload * packets);
     }
     if config.mode == Mode::Dctcp {
         // It starts at line rate there, with as much on its way as fits.
@@ -58,15 +69,8 @@ pub(super) fn connection(
         let packets = window.get().div_ceil(config.payload.get()).clamp(1, 1_000_000);
         let _ = write!(rdma, ", initial_window = {packets}");
     }
-    if config.mode == Mode::Dcqcn {
-        let interval = config.cnp_interval.unwrap_or(config.alpha_interval);
+    if let (Mode::Dcqcn, Some(interval)) = (config.mode, config.cnp_interval) {
         let _ = write!(rdma, ", cnp_interval = \"{interval}\"");
-        if config.cnp_interval.is_none() {
-            notes.push(Note::new(
-                "marks",
-                "come back in packets of their own, at most one each ALPHA_RESUME_INTERVAL; in ns-3 every acknowledgment has a bit",
-            ));
-        }
     }
     format!("cc = {{ {control} }}\nrdma = {{ {rdma} }}\n")
 }
@@ -85,6 +89,7 @@ fn control(config: &Config, longest: Longest, notes: &mut Vec<Note>) -> String {
             settings.quantity("base_rtt", Some(longest.rtt));
             settings.quantity("min_rate", Some(min_rate));
             settings.quantity("w_ai", config.rate_ai.map(|rate| (rate * longest.rtt).max(Bytes::new(1))));
+            settings.plain("payload_window", true);
             "hpcc"
         }
         Mode::Timely => {
@@ -99,6 +104,10 @@ fn control(config: &Config, longest: Longest, notes: &mut Vec<Note>) -> String {
             if let Some((hai, ai)) = config.rate_hai.zip(config.rate_ai) {
                 settings.plain("hai_factor", (hai.as_bps() / ai.as_bps().max(1)).clamp(1, 1000));
             }
+            // From the sixth increase in a row on, whatever the round-trip time.
+            settings.plain("hai_after", 6);
+            settings.plain("hai_below_t_low", true);
+            settings.quantity("window", window_of_rate(config, longest));
             "timely"
         }
         Mode::Dctcp => {
@@ -125,35 +134,44 @@ fn control(config: &Config, longest: Longest, notes: &mut Vec<Note>) -> String {
             settings.plain("clamp_target", config.clamp);
             settings.quantity("ai_rate", config.rate_ai);
             settings.quantity("hai_rate", config.rate_hai);
+            if config.cnp_interval.is_none() {
+                settings.plain("feedback", "\"acks\"");
+            }
+            settings.quantity("window", window_of_rate(config, longest));
             "dcqcn"
         }
     };
     format!("{name} = {{{}}}", settings.0)
 }
 
-/// The most that may be on its way, whatever the control says.
-fn window(config: &Config, longest: Longest, notes: &mut Vec<Note>) -> Option<Bytes> {
+/// The most that may be on its way, if anything bounds it.
+fn window(config: &Config, longest: Longest) -> Option<Bytes> {
     let has_window = config.window.unwrap_or(!config.is_ns3_rdma());
+    has_window.then(|| config.fixed_window.unwrap_or(longest.bdp).max(config.payload))
+}
+
+/// The most at line rate, if it is less at lower rates.
+fn window_of_rate(config: &Config, longest: Longest) -> Option<Bytes> {
+    window(config, longest).filter(|_| config.var_window == Some(true))
+}
+
+/// The most at any rate.
+fn fixed_window(config: &Config, longest: Longest, notes: &mut Vec<Note>) -> Option<Bytes> {
+    let window = window(config, longest);
     let mut note = |what: String, why: &str| notes.push(Note::new(what, why));
     match config.mode {
         // Its own window, B·T times the rate as a part of the line rate, is the one there with VAR_WIN 1.
         Mode::Hpcc | Mode::HpccPint => {
-            if !has_window {
+            if window.is_none() {
                 note("HAS_WIN 0".into(), "HPCC has its window all the same");
             } else if config.var_window == Some(false) {
                 note("VAR_WIN 0".into(), "the window of HPCC follows its rate, as with 1");
             }
-            config.fixed_window.filter(|_| has_window)
+            window.filter(|_| config.fixed_window.is_some())
         }
-        Mode::Dcqcn | Mode::Timely | Mode::Dctcp | Mode::None => {
-            let follows = matches!(config.mode, Mode::Dcqcn | Mode::Timely);
-            if has_window && follows && config.var_window == Some(true) {
-                note("VAR_WIN 1".into(), "the window stays as it is, it does not follow the rate");
-            }
-            has_window.then(|| config.fixed_window.unwrap_or(longest.bdp))
-        }
+        Mode::Dcqcn | Mode::Timely => window.filter(|_| config.var_window != Some(true)),
+        Mode::Dctcp | Mode::None => window,
     }
-    .map(|window| window.max(config.payload))
 }
 
 /// MAX_RATE where it would matter.

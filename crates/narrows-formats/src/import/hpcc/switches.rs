@@ -153,7 +153,7 @@ fn red(curves: &[Curve], at: &[BitRate]) -> String {
     let Some(Curve { min, max, max_p }) = curves.first() else { return String::new() };
     let mut text = format!(
         "marking = {{ red = {{ min = \"{min}\", max = \"{max}\", max_p = {max_p:?}, weight = 1.0, spread = false, action = \
-         \"mark_only\""
+         \"mark_only\", mark_at = \"dequeue\""
     );
     if at.len() > 1 {
         text.push_str(", at = [\n");

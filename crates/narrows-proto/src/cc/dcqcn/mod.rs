@@ -31,156 +31,26 @@
 //! in the paper.
 //!
 //! Packets are marked by RED on the queue as it is ([`crate::cc::Ecn::Cnp`]); who sends the CNPs is
-//! [`rdma::Receiver`](crate::rdma::Receiver).
+//! [`rdma::Receiver`](crate::rdma::Receiver). In HPCC's simulations acknowledgments report marks instead ([`Feedback::Acks`]), and a window
+//! follows the rate ([`Params::window`]).
 
+mod settings;
 #[cfg(test)]
 mod tests;
 
+use self::settings::Rules;
+pub use self::settings::{Feedback, OnLoss, Params, Variant};
+use super::parts::RateWindow;
 use super::{
     Ack, Algorithm, Congestion, Controller, Described, Ecn, Limit, OutOfRange, Path, Ranges, Reporter, Signal,
 };
 use crate::units::{BitRate, Bytes, Span, Time, WireTime};
 
-/// Settings of DCQCN. What is left out is taken from the variant.
-#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-#[schemars(rename = "Dcqcn")]
-pub struct Params {
-    /// Which rules, and the settings that go with them.
-    pub variant: Variant,
-    /// g, the weight of a CNP in alpha; 1/256.
-    pub gain: Option<f64>,
-    /// After so long without a CNP alpha falls. Paper: 55 us; vendor: 1 us.
-    pub alpha_interval: Option<Span>,
-    /// Interval between looks at a flag that CNPs set. Vendor: 4 us; the paper cuts at once and has none.
-    pub cut_interval: Option<Span>,
-    /// Length of a time stage. Paper: 55 us; vendor: 300 us.
-    pub timer: Option<Span>,
-    /// Bytes on the wire of a byte stage. Paper: 10 MB; vendor: it has no byte stages.
-    pub byte_counter: Option<Bytes>,
-    /// F, stages of fast recovery. Paper: 5; vendor: 1.
-    pub threshold: Option<u32>,
-    /// R_AI, what additive increase adds to the target. Paper: 40 Mb/s; vendor: 5 Mb/s for each 25 Gb/s of the host's link.
-    pub ai_rate: Option<BitRate>,
-    /// R_HAI, what hyper increase adds. Vendor: 50 Mb/s for each 25 Gb/s of the host's link. The paper gives no value: 200 Mb/s
-    /// as in ns3-rdma.
-    pub hai_rate: Option<BitRate>,
-    /// No cut goes below this. Paper: 40 Mb/s; vendor: 100 Mb/s.
-    pub min_rate: Option<BitRate>,
-    /// Every cut sets the target to the rate before it. Paper: true; vendor: false, only if a time stage has completed.
-    pub clamp_target: Option<bool>,
-    /// Reaction to a loss. The papers say nothing of losses.
-    pub on_loss: OnLoss,
-}
-
-/// Reaction of the rate to a loss.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-#[schemars(rename = "DcqcnOnLoss")]
-pub enum OnLoss {
-    /// Nothing.
-    #[default]
-    Nothing,
-    /// A loss or a timeout that the sender notices is worth a CNP. NVIDIA's cards have such a setting for networks that lose packets
-    /// (`roce_slow_restart_en` of the register ROCE_ACCL); what it does is not published, this is an assumption.
-    Cut,
-}
-
-/// Rules and settings of DCQCN.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-#[schemars(rename = "DcqcnVariant")]
-pub enum Variant {
-    /// Zhu et al., SIGCOMM 2015, with its settings for 40 Gb/s.
-    #[default]
-    Paper,
-    /// As network cards do it, with the settings of HPCC's public simulations. Its short intervals want CNPs more often than the
-    /// paper's: `rdma = { cnp_interval = "4 us" }`.
-    Vendor,
-}
-
-/// All settings of one variant.
-#[derive(Clone, Debug, PartialEq)]
-struct Rules {
-    variant: Variant,
-    gain: f64,
-    alpha_interval: Span,
-    cut_interval: Span,
-    timer: Span,
-    byte_counter: u64,
-    threshold: u32,
-    ai_rate: f64,
-    hai_rate: f64,
-    min_rate: f64,
-    line_rate: f64,
-    clamp_target: bool,
-    on_loss: OnLoss,
-}
-
-impl Params {
-    /// The settings in force on a link of this rate.
-    fn rules(&self, link: BitRate) -> Rules {
-        let line_rate = link.as_f64();
-        let mbps = |rate: f64| rate * 1e6;
-        let of_25g = line_rate / 25e9;
-        let (variant, gain, on_loss) = (self.variant, 1.0 / 256.0, self.on_loss);
-        let set = match variant {
-            Variant::Paper => Rules {
-                variant,
-                gain,
-                alpha_interval: Span::from_us(55),
-                cut_interval: Span::ZERO,
-                timer: Span::from_us(55),
-                byte_counter: 10_000_000,
-                threshold: 5,
-                ai_rate: mbps(40.0),
-                hai_rate: mbps(200.0),
-                min_rate: mbps(40.0),
-                line_rate,
-                clamp_target: true,
-                on_loss,
-            },
-            Variant::Vendor => Rules {
-                variant,
-                gain,
-                alpha_interval: Span::from_us(1),
-                cut_interval: Span::from_us(4),
-                timer: Span::from_us(300),
-                byte_counter: u64::MAX,
-                threshold: 1,
-                ai_rate: mbps(5.0 * of_25g),
-                hai_rate: mbps(50.0 * of_25g),
-                min_rate: mbps(100.0),
-                line_rate,
-                clamp_target: false,
-                on_loss,
-            },
-        };
-        let rate = |setting: Option<BitRate>, of_set: f64| setting.map_or(of_set, BitRate::as_f64);
-        Rules {
-            gain: self.gain.unwrap_or(set.gain),
-            alpha_interval: self.alpha_interval.unwrap_or(set.alpha_interval),
-            cut_interval: self.cut_interval.unwrap_or(set.cut_interval),
-            timer: self.timer.unwrap_or(set.timer),
-            byte_counter: self.byte_counter.map_or(set.byte_counter, Bytes::get),
-            threshold: self.threshold.unwrap_or(set.threshold),
-            ai_rate: rate(self.ai_rate, set.ai_rate),
-            hai_rate: rate(self.hai_rate, set.hai_rate),
-            min_rate: rate(self.min_rate, set.min_rate),
-            clamp_target: self.clamp_target.unwrap_or(set.clamp_target),
-            ..set
-        }
-    }
-}
-
 /// A DCQCN rate.
 #[derive(Clone, Debug)]
 pub struct Dcqcn {
     rules: Box<Rules>,
+    window: RateWindow,
     /// RC and RT, in bit/s.
     current: f64,
     target: f64,
@@ -217,6 +87,7 @@ impl Algorithm for Dcqcn {
             current: rules.line_rate,
             target: rules.line_rate,
             rules: Box::new(rules),
+            window: RateWindow::new(params.window, path.link, path.mss),
             alpha: 1.0,
             alpha_at: Time::ZERO,
             alpha_flag: false,
@@ -229,8 +100,11 @@ impl Algorithm for Dcqcn {
         }
     }
 
-    fn ecn(_params: &Params) -> Ecn {
-        Ecn::Cnp
+    fn ecn(params: &Params) -> Ecn {
+        match params.feedback {
+            Feedback::Cnp => Ecn::Cnp,
+            Feedback::Acks => Ecn::Accurate,
+        }
     }
 
     fn complete(params: &mut Params) {
@@ -271,6 +145,8 @@ impl Algorithm for Dcqcn {
         }
         let bytes = params.byte_counter.unwrap_or(Bytes::MAX);
         ranges.unless(bytes > Bytes::ZERO, "byte_counter", bytes, "more than 0 B")?;
+        let window = params.window.unwrap_or(Bytes::MAX);
+        ranges.unless(window > Bytes::ZERO, "window", window, "more than 0 B")?;
         let threshold = params.threshold.unwrap_or(1);
         ranges.unless(threshold >= 1, "threshold", threshold, "at least 1")?;
         for (name, rate) in [("ai_rate", params.ai_rate), ("hai_rate", params.hai_rate)] {
@@ -385,7 +261,11 @@ impl Dcqcn {
 }
 
 impl Controller for Dcqcn {
-    fn on_ack(&mut self, _ack: &Ack) {}
+    fn on_ack(&mut self, ack: &Ack) {
+        if ack.marked > Bytes::ZERO {
+            self.on_cnp(ack.now);
+        }
+    }
 
     fn on_congestion(&mut self, now: Time, event: Congestion) {
         let lost = matches!(event, Congestion::Loss { .. } | Congestion::Timeout { .. });
@@ -395,7 +275,7 @@ impl Controller for Dcqcn {
     }
 
     fn limit(&self) -> Limit {
-        Limit { cwnd: Bytes::MAX, pacing: Some(BitRate::from_f64(self.current)) }
+        Limit { cwnd: self.window.at(self.current), pacing: Some(BitRate::from_f64(self.current)) }
     }
 
     #[inline]

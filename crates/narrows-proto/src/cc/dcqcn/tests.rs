@@ -1,5 +1,5 @@
 use super::*;
-use crate::cc::conformance::path;
+use crate::cc::conformance::{MSS, ack, path};
 
 const LINE: BitRate = BitRate::from_gbps(40);
 
@@ -248,4 +248,26 @@ fn a_loss_is_worth_a_cnp_only_if_that_is_set() {
     let mut cuts = dcqcn(&Params { on_loss: OnLoss::Cut, ..Params::default() });
     cuts.on_congestion(at(10), Congestion::Mark { flight_size: Bytes::new(10_000) });
     assert_eq!(rates(&cuts), (40.0, 40.0));
+}
+
+#[test]
+fn the_window_follows_the_rate() {
+    let mut dcqcn = dcqcn(&Params { window: Some(MSS * 20), ..Params::default() });
+    assert_eq!(dcqcn.limit().cwnd, MSS * 20);
+    // 40 to 20 Gb/s.
+    dcqcn.on_cnp(at(10));
+    assert_eq!(dcqcn.limit().cwnd, MSS * 10);
+}
+
+#[test]
+fn an_acknowledgment_of_a_marked_packet_is_worth_a_cnp() {
+    let params = Params { feedback: Feedback::Acks, ..vendor() };
+    assert_eq!([Dcqcn::ecn(&params), Dcqcn::ecn(&vendor())], [Ecn::Accurate, Ecn::Cnp]);
+    let [mut by_ack, mut by_cnp] = [dcqcn(&params), dcqcn(&vendor())];
+    by_ack.on_ack(&Ack { now: at(3), ..ack(MSS) });
+    assert_eq!(by_ack.next_timer(), Time::NEVER, "it was not marked");
+    by_ack.on_ack(&Ack { now: at(5), marked: MSS, ..ack(MSS) });
+    by_cnp.on_cnp(at(5));
+    assert_eq!(play(&mut by_ack, at(400)), play(&mut by_cnp, at(400)));
+    assert!(by_ack.current < 40e9);
 }

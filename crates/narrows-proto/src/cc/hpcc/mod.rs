@@ -12,7 +12,7 @@
 //! R = W/T                                                §3.2
 //! ```
 //! T is one base round-trip time for the whole network. A flow begins with W = Wc = B·T of its host's link, at line rate. Windows are
-//! bytes on the wire here; the limit is the payload in them.
+//! bytes on the wire here; the limit is the payload in them ([`Params::payload_window`]: they are payload).
 //!
 //! The paper leaves open what U is at first (1, as in HPCC's simulations), what the first record is compared with (nothing: it
 //! is only kept), and bounds of the window (B·T at the most, `min_rate`·T at the least, one packet on its way in any case). The end of a
@@ -22,6 +22,7 @@
 #[cfg(test)]
 mod tests;
 
+use super::parts::up_to_packets;
 use super::{
     Ack, Algorithm, Congestion, Controller, Described, Ecn, Limit, OutOfRange, Path, Ranges, Reporter, Signal,
 };
@@ -48,6 +49,9 @@ pub struct Params {
     pub w_ai: Option<Bytes>,
     /// The rate does not fall below; 100 Mb/s as in HPCC's simulations.
     pub min_rate: BitRate,
+    /// W bounds the payload on its way, and a packet may be sent as long as less is, as in HPCC's simulations. Off: W bounds the bytes on
+    /// the wire, of all packets.
+    pub payload_window: bool,
 }
 
 impl Default for Params {
@@ -59,6 +63,7 @@ impl Default for Params {
             flows: 100,
             w_ai: None,
             min_rate: BitRate::from_mbps(100),
+            payload_window: false,
         }
     }
 }
@@ -90,8 +95,8 @@ struct Rules {
     /// B·T, and what the least rate sends in T, in bytes.
     most: f64,
     least: f64,
-    /// The part of a packet on the wire that is payload, and a full payload.
-    payload: f64,
+    /// The part of a packet on the wire that is payload; none if windows count payload.
+    payload: Option<f64>,
     mss: Bytes,
 }
 
@@ -108,7 +113,7 @@ impl Algorithm for Hpcc {
     const TELEMETRY: bool = true;
 
     fn new(params: &Params, path: &Path) -> Self {
-        let Params { eta, max_stage, base_rtt, flows, w_ai, min_rate } = *params;
+        let Params { eta, max_stage, base_rtt, flows, w_ai, min_rate, payload_window } = *params;
         let base_rtt = base_rtt.as_secs_f64();
         let most = path.link.as_f64() / 8.0 * base_rtt;
         let rules = Rules {
@@ -118,7 +123,7 @@ impl Algorithm for Hpcc {
             w_ai: w_ai.map_or(most * (1.0 - eta) / f64::from(flows), Bytes::as_f64),
             most,
             least: (min_rate.as_f64() / 8.0 * base_rtt).min(most),
-            payload: path.mss.as_f64() / path.packet.as_f64(),
+            payload: (!payload_window).then(|| path.mss.as_f64() / path.packet.as_f64()),
             mss: path.mss,
         };
         Self {
@@ -200,8 +205,9 @@ impl Controller for Hpcc {
 
     fn limit(&self) -> Limit {
         let Rules { payload, mss, base_rtt, .. } = *self.rules;
+        let within = |share| Bytes::from_f64(self.window * share).max(mss);
         Limit {
-            cwnd: Bytes::from_f64(self.window * payload).max(mss),
+            cwnd: payload.map_or_else(|| up_to_packets(self.window, mss), within),
             pacing: Some(BitRate::from_f64(self.window * 8.0 / base_rtt)),
         }
     }

@@ -214,3 +214,11 @@ fn settings_out_of_range_are_named() {
     assert_eq!(bad(Params { base_rtt: Span::ZERO, ..params() }), "base_rtt");
     assert_eq!(bad(Params { flows: 0, ..params() }), "flows");
 }
+
+#[test]
+fn windows_of_payload_hold_the_packets_that_begin_within_them() {
+    // 12 500 B and packets of 1000 B: the thirteenth begins at 12 000.
+    let hpcc = Hpcc::new(&Params { payload_window: true, ..params() }, &path());
+    let limit = hpcc.limit();
+    assert_eq!((limit.cwnd, limit.pacing), (MSS * 13, Some(RATE)));
+}

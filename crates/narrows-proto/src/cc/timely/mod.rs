@@ -23,6 +23,7 @@
 #[cfg(test)]
 mod tests;
 
+use super::parts::RateWindow;
 use super::{
     Ack, Algorithm, Congestion, Controller, Described, Ecn, Limit, OutOfRange, Path, Ranges, Reporter,
 };
@@ -55,6 +56,12 @@ pub struct Params {
     pub hai_after: u32,
     /// N, how much larger; 5 (Mittal et al. §4.3).
     pub hai_factor: u32,
+    /// Increases below `t_low` count as well, and grow like the others, as in HPCC's simulations. Off: they are `delta` (Mittal et al.
+    /// Alg. 1).
+    pub hai_below_t_low: bool,
+    /// Payload that may be on its way at line rate, and in proportion to the rate below it: HPCC's simulations with `VAR_WIN 1`. A packet
+    /// may be sent as long as less is on its way. Unlimited if left out.
+    pub window: Option<Bytes>,
     /// The rate does not fall below; 10 Mb/s (not published).
     pub min_rate: BitRate,
 }
@@ -73,6 +80,8 @@ impl Default for Params {
             alpha: 0.875,
             hai_after: 5,
             hai_factor: 5,
+            hai_below_t_low: false,
+            window: None,
             min_rate: BitRate::from_mbps(10),
         }
     }
@@ -88,6 +97,7 @@ impl Params {
 #[derive(Clone, Debug)]
 pub struct Timely {
     params: Box<Params>,
+    window: RateWindow,
     line_rate: f64,
     /// In bit/s.
     rate: f64,
@@ -98,7 +108,7 @@ pub struct Timely {
     acked: u64,
     /// A round trip is over and has not been counted.
     round_over: bool,
-    /// Updates in a row with a gradient of 0 or less.
+    /// Updates in a row with a gradient of 0 or less; increases in a row with `hai_below_t_low`.
     falling: u32,
 }
 
@@ -117,6 +127,7 @@ impl Algorithm for Timely {
         let line_rate = path.link.as_f64();
         Self {
             params: Box::new(params.clone()),
+            window: RateWindow::new(params.window, path.link, path.mss),
             line_rate,
             rate: line_rate,
             rtt_diff: 0.0,
@@ -148,6 +159,8 @@ impl Algorithm for Timely {
         for (name, count) in [("hai_after", params.hai_after), ("hai_factor", params.hai_factor)] {
             ranges.unless((1..=1_000).contains(&count), name, count, "1 to 1 000")?;
         }
+        let window = params.window.unwrap_or(Bytes::MAX);
+        ranges.unless(window > Bytes::ZERO, "window", window, "more than 0 B")?;
         let range = WireTime::MIN_RATE..=WireTime::MAX_RATE;
         ranges.unless(range.contains(&min_rate), "min_rate", min_rate, "1 kb/s to 100 Tb/s")
     }
@@ -163,10 +176,12 @@ impl Timely {
         self.previous = Some(rtt);
         self.rtt_diff = (1.0 - alpha) * self.rtt_diff + alpha * difference;
         let gradient = self.rtt_diff / min_rtt.as_secs_f64();
-        let between = rtt >= t_low && rtt <= t_high;
-        self.falling = if between && gradient <= 0.0 { self.falling.saturating_add(1) } else { 0 };
-        let rate = if rtt < t_low {
-            self.rate + delta
+        let below = rtt < t_low;
+        let rises = if below { self.params.hai_below_t_low } else { rtt <= t_high && gradient <= 0.0 };
+        self.falling = if rises { self.falling.saturating_add(1) } else { 0 };
+        let steps = if self.falling >= hai_after { hai_factor } else { 1 };
+        let rate = if below {
+            self.rate + f64::from(steps) * delta
         } else if rtt > t_high {
             self.rate * (1.0 - beta * (1.0 - t_high.as_secs_f64() / seconds))
         } else if patched {
@@ -174,7 +189,6 @@ impl Timely {
             let error = seconds / t_low.as_secs_f64() - 1.0;
             delta * (1.0 - weight) + self.rate * (1.0 - beta * weight * error)
         } else if gradient <= 0.0 {
-            let steps = if self.falling >= hai_after { hai_factor } else { 1 };
             self.rate + f64::from(steps) * delta
         } else {
             self.rate * (1.0 - beta * gradient)
@@ -199,7 +213,7 @@ impl Controller for Timely {
     fn on_congestion(&mut self, _now: Time, _event: Congestion) {}
 
     fn limit(&self) -> Limit {
-        Limit { cwnd: Bytes::MAX, pacing: Some(BitRate::from_f64(self.rate)) }
+        Limit { cwnd: self.window.at(self.rate), pacing: Some(BitRate::from_f64(self.rate)) }
     }
 
     fn inside(&self, report: &mut Reporter<'_>) {

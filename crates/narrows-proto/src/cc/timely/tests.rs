@@ -145,3 +145,21 @@ fn settings_out_of_range_are_named() {
     assert_eq!(bad(Params { alpha: 0.0, ..Params::default() }), "alpha");
     assert_eq!(bad(Params { hai_after: 0, ..Params::default() }), "hai_after");
 }
+
+#[test]
+fn increases_below_t_low_grow_if_they_count() {
+    let increase = |hai_below_t_low, times: u32| {
+        let mut timely = timely(&Params { hai_below_t_low, ..Params::default() }, 1e9);
+        let rates: Vec<_> = (0..times).map(|_| complete(&mut timely, 30)).collect();
+        ((rates[rates.len() - 1] - rates[rates.len() - 2]) / 1e6).round()
+    };
+    // The fifth in a row is five times as large.
+    assert_eq!([increase(true, 4), increase(true, 5), increase(false, 5)], [10.0, 50.0, 10.0]);
+}
+
+#[test]
+fn the_window_follows_the_rate() {
+    let mss = path().mss;
+    let timely = timely(&Params { window: Some(mss * 20), ..Params::default() }, LINE / 4.0);
+    assert_eq!(timely.limit().cwnd, mss * 5);
+}

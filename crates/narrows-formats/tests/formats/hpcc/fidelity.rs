@@ -1,0 +1,97 @@
+//! Imported files, run, beside a model of the simulator that they are for.
+
+use std::fmt::Write;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use narrows::run::{Options, run};
+
+use super::model::{Case, DELAY, Mode, Model};
+use super::{import, plan, texts};
+
+/// When each flow has arrived, after its start, in ps.
+fn imported(case: &Case) -> Vec<u64> {
+    let Case { mode, gbps, threshold, flows } = case;
+    let (to, switch) = (flows.len(), flows.len() + 1);
+    let mut topology = format!("{} 1 {}\n{switch}\n", flows.len() + 2, flows.len() + 1);
+    for host in 0..switch {
+        let _ = writeln!(topology, "{host} {switch} {gbps}Gbps {}ns 0", DELAY / 1000);
+    }
+    let mut flow = format!("{}\n", flows.len());
+    for (from, (size, start)) in flows.iter().enumerate() {
+        let _ = writeln!(flow, "{from} {to} 3 100 {size} 2.{start:06}");
+    }
+    let number = match mode {
+        Mode::Dcqcn => 1,
+        Mode::Hpcc => 3,
+        Mode::Timely => 7,
+    };
+    let (ai, rate, kb) = (case.ai_mbps(), gbps * 1_000_000_000, threshold / 1000);
+    let config = format!(
+        "CC_MODE {number}\nSIMULATOR_STOP_TIME 2.5\nVAR_WIN 1\nRATE_AI {ai}Mb/s\nRATE_HAI {}Mb/s\nRP_TIMER 300\n\
+         FAST_RECOVERY_TIMES 1\nALPHA_RESUME_INTERVAL 1\nRATE_DECREASE_INTERVAL 4\nEWMA_GAIN 0.00390625\nMI_THRESH 5\nL2_ACK_INTERVAL 1\n\
+         KMIN_MAP 1 {rate} {kb}\nKMAX_MAP 1 {rate} {kb}\nPMAX_MAP 1 {rate} 1.0\nBUFFER_SIZE 32\n",
+        2 * ai
+    );
+    let plan = Arc::new(plan(&import(&texts(&topology, Some(&flow), Some(&config)))));
+    let results = run(&plan, Options::default(), |_| ControlFlow::Continue(())).unwrap();
+    let mut rows: Vec<_> = results.flows.iter().collect();
+    rows.sort_by_key(|row| row.from);
+    rows.iter().map(|row| (row.end.expect("it arrives") - row.start).as_ps()).collect()
+}
+
+/// Flows of a size whose starts are so many us apart, and the threshold at 25 Gb/s; faster links have a higher one.
+type Flows = (Mode, u64, u64, u64, u64);
+
+fn case((mode, count, size, apart, threshold): Flows, gbps: u64) -> Case {
+    let flows = (0..count).map(|number| (size, number * apart)).collect();
+    Case { mode, gbps, threshold: threshold * gbps / 25, flows }
+}
+
+/// Imported by model: the mean completion time, and the largest difference of one flow.
+fn compared(flows: Flows, gbps: u64) -> (f64, f64) {
+    let case = case(flows, gbps);
+    let (ours, theirs) = (imported(&case), Model::run(&case));
+    let mean = |times: &[u64]| times.iter().sum::<u64>() as f64 / times.len() as f64;
+    let difference = |(a, b): (&u64, &u64)| (*a as f64 / *b as f64 - 1.0).abs();
+    let largest = ours.iter().zip(&theirs).map(difference).fold(0.0, f64::max);
+    (mean(&ours) / mean(&theirs), largest)
+}
+
+const RATES: [u64; 2] = [25, 100];
+
+#[test]
+fn each_flow_under_timely_takes_as_long_as_in_hpccs_simulator() {
+    for (count, size) in [(1, 1_000_000), (16, 64_000), (8, 500_000)] {
+        for gbps in RATES {
+            let (_, largest) = compared((Mode::Timely, count, size, 3, 100_000), gbps);
+            assert!(largest < 1e-6, "{count} flows at {gbps} Gb/s: {largest}");
+        }
+    }
+}
+
+/// Where a mark and a clock coincide, a picosecond decides which comes first: single flows may differ.
+#[test]
+fn flows_under_dcqcn_take_as_long_as_in_hpccs_simulator() {
+    for (count, size, apart, threshold) in
+        [(1, 1_000_000, 1, 20_000), (8, 500_000, 3, 20_000), (2, 2_000_000, 7, 5_000)]
+    {
+        for gbps in RATES {
+            let (mean, _) = compared((Mode::Dcqcn, count, size, apart, threshold), gbps);
+            assert!((mean - 1.0).abs() < 0.005, "{count} flows at {gbps} Gb/s: {mean}");
+        }
+    }
+}
+
+/// Telemetry is in units of 128 B and 80 B, and a packet more or less decides who gets how much: single flows differ.
+#[test]
+fn flows_under_hpcc_take_as_long_as_in_hpccs_simulator() {
+    for gbps in RATES {
+        let (mean, _) = compared((Mode::Hpcc, 1, 1_000_000, 1, 100_000), gbps);
+        assert!((mean - 1.0).abs() < 1e-4, "one flow at {gbps} Gb/s: {mean}");
+        let ratio = |apart| compared((Mode::Hpcc, 8, 500_000, apart, 100_000), gbps).0;
+        let ratios: Vec<_> = (1..=12).map(ratio).collect();
+        let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
+        assert!((mean - 1.0).abs() < 0.02, "eight flows at {gbps} Gb/s: {mean}, {ratios:?}");
+    }
+}
