@@ -50,7 +50,6 @@ use crate::units::{BitRate, Bytes, Span, Time, WireTime};
 #[derive(Clone, Debug)]
 pub struct Dcqcn {
     rules: Box<Rules>,
-    window: RateWindow,
     /// RC and RT, in bit/s.
     current: f64,
     target: f64,
@@ -82,12 +81,12 @@ impl Algorithm for Dcqcn {
     const NEEDS_RDMA: bool = true;
 
     fn new(params: &Params, path: &Path) -> Self {
-        let rules = params.rules(path.link);
+        let window = RateWindow::new(params.window, path.link, path.mss);
+        let rules = Rules { window, ..params.rules(path.link) };
         Self {
             current: rules.line_rate,
             target: rules.line_rate,
             rules: Box::new(rules),
-            window: RateWindow::new(params.window, path.link, path.mss),
             alpha: 1.0,
             alpha_at: Time::ZERO,
             alpha_flag: false,
@@ -275,7 +274,7 @@ impl Controller for Dcqcn {
     }
 
     fn limit(&self) -> Limit {
-        Limit { cwnd: self.window.at(self.current), pacing: Some(BitRate::from_f64(self.current)) }
+        Limit { cwnd: self.rules.window.at(self.current), pacing: Some(BitRate::from_f64(self.current)) }
     }
 
     #[inline]

@@ -1,5 +1,6 @@
 //! Settings of DCQCN, and those in force.
 
+use super::super::parts::RateWindow;
 use crate::units::{BitRate, Bytes, Span};
 
 /// Settings of DCQCN. What is left out is taken from the variant.
@@ -99,10 +100,11 @@ pub(super) struct Rules {
     pub(super) line_rate: f64,
     pub(super) clamp_target: bool,
     pub(super) on_loss: OnLoss,
+    pub(super) window: RateWindow,
 }
 
 impl Params {
-    /// The settings in force on a link of this rate.
+    /// The settings in force on a link of this rate, the window aside, which depends on packets.
     pub(super) fn rules(&self, link: BitRate) -> Rules {
         let line_rate = link.as_f64();
         let mbps = |rate: f64| rate * 1e6;
@@ -123,6 +125,7 @@ impl Params {
                 line_rate,
                 clamp_target: true,
                 on_loss,
+                window: RateWindow::NONE,
             },
             Variant::Vendor => Rules {
                 variant,
@@ -138,6 +141,7 @@ impl Params {
                 line_rate,
                 clamp_target: false,
                 on_loss,
+                window: RateWindow::NONE,
             },
         };
         let rate = |setting: Option<BitRate>, of_set: f64| setting.map_or(of_set, BitRate::as_f64);

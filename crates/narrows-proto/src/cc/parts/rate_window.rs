@@ -4,7 +4,7 @@ use crate::units::{BitRate, Bytes};
 ///
 /// A packet may be sent as long as less is on its way (HPCC's simulations, `IsWinBound` in `rdma-queue-pair.cc`): the bound is
 /// rounded up to full packets.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateWindow {
     /// For each bit/s; none without a bound.
     seconds: Option<f64>,
@@ -13,6 +13,9 @@ pub struct RateWindow {
 }
 
 impl RateWindow {
+    /// No bound.
+    pub const NONE: Self = Self { seconds: None, mss: Bytes::new(1) };
+
     /// With `at_line_rate`; none is no bound.
     pub fn new(at_line_rate: Option<Bytes>, line_rate: BitRate, mss: Bytes) -> Self {
         Self { seconds: at_line_rate.map(|window| window.as_f64() / line_rate.as_f64()), mss }
