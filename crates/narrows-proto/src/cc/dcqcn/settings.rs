@@ -110,26 +110,25 @@ impl Params {
         let mbps = |rate: f64| rate * 1e6;
         let of_25g = line_rate / 25e9;
         let (variant, gain, on_loss) = (self.variant, 1.0 / 256.0, self.on_loss);
+        let paper = Rules {
+            variant,
+            gain,
+            alpha_interval: Span::from_us(55),
+            cut_interval: Span::ZERO,
+            timer: Span::from_us(55),
+            byte_counter: 10_000_000,
+            threshold: 5,
+            ai_rate: mbps(40.0),
+            hai_rate: mbps(200.0),
+            min_rate: mbps(40.0),
+            line_rate,
+            clamp_target: true,
+            on_loss,
+            window: RateWindow::NONE,
+        };
         let set = match variant {
-            Variant::Paper => Rules {
-                variant,
-                gain,
-                alpha_interval: Span::from_us(55),
-                cut_interval: Span::ZERO,
-                timer: Span::from_us(55),
-                byte_counter: 10_000_000,
-                threshold: 5,
-                ai_rate: mbps(40.0),
-                hai_rate: mbps(200.0),
-                min_rate: mbps(40.0),
-                line_rate,
-                clamp_target: true,
-                on_loss,
-                window: RateWindow::NONE,
-            },
+            Variant::Paper => paper,
             Variant::Vendor => Rules {
-                variant,
-                gain,
                 alpha_interval: Span::from_us(1),
                 cut_interval: Span::from_us(4),
                 timer: Span::from_us(300),
@@ -138,10 +137,8 @@ impl Params {
                 ai_rate: mbps(5.0 * of_25g),
                 hai_rate: mbps(50.0 * of_25g),
                 min_rate: mbps(100.0),
-                line_rate,
                 clamp_target: false,
-                on_loss,
-                window: RateWindow::NONE,
+                ..paper
             },
         };
         let rate = |setting: Option<BitRate>, of_set: f64| setting.map_or(of_set, BitRate::as_f64);
