@@ -77,14 +77,19 @@ window.layout = (() => {
   const scrolls = (node) => ["auto", "scroll"].includes(getComputedStyle(node).overflowX);
   const clips = (node) => ["hidden", "clip"].includes(getComputedStyle(node).overflowX);
 
+  /** Where the text in a node is drawn. */
+  const drawnIn = (node) => {
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    return [...range.getClientRects()].filter(({ width, height }) => width > 0 && height > 0);
+  };
+
   const texts = (wrong) => {
     const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     while (walker.nextNode()) {
       const node = walker.currentNode, parent = node.parentElement;
       if (!node.textContent.trim() || parent.closest("script, style, noscript, option")) continue;
-      const range = document.createRange();
-      range.selectNodeContents(node);
-      const rects = [...range.getClientRects()].filter(({ width, height }) => width > 0 && height > 0);
+      const rects = drawnIn(node);
       if (!rects.length) continue;
       if (contrast(getComputedStyle(parent).color, behind(parent)) < 3) wrong.push(`faint: ${words(node.textContent)}`);
       let limit = { left: 0, right: innerWidth, top: -Infinity, bottom: Infinity };
@@ -120,9 +125,7 @@ window.layout = (() => {
   /** Numbers of a row begin or end on one line, and have as many lines one below the other. */
   const rows = (wrong) => {
     const ends = (cell) => {
-      const range = document.createRange();
-      range.selectNodeContents(cell);
-      const rects = [...range.getClientRects()].filter(({ width, height }) => width > 0 && height > 0);
+      const rects = drawnIn(cell);
       return [Math.min(...rects.map(({ top }) => top)), Math.max(...rects.map(({ bottom }) => bottom))];
     };
     for (const row of document.querySelectorAll("tbody tr")) {

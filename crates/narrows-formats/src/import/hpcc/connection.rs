@@ -49,9 +49,9 @@ pub(super) fn connection(
     let control = control(config, longest, notes);
     note_rates(network, config, notes);
     let (mtu, headers) = (config.payload, headers(config));
-    let gap = if config.mode.reads_telemetry() { "adjusted" } else { "departure" };
+    let (gap, ack) =
+        if config.mode.reads_telemetry() { ("adjusted", ACK_BESIDE_TELEMETRY) } else { ("departure", ACK) };
     let mut rdma = format!("mtu = \"{mtu}\", headers = \"{headers} B\", framing = \"0 B\", gap = \"{gap}\"");
-    let ack = if config.mode.reads_telemetry() { ACK_BESIDE_TELEMETRY } else { ACK };
     let _ = write!(rdma, ", ack_size = \"{ack} B\", cnp_size = \"{ACK} B\"");
     let ack_every = config.ack_interval.div_ceil(config.payload.get()).clamp(1, 1000);
     let _ = write!(rdma, ", ack_every = {ack_every}");
@@ -59,15 +59,12 @@ pub(super) fn connection(
         rdma.push_str(", recovery = \"selective_repeat\"");
     }
     if let Some(window) = fixed_window(config, longest, notes) {
-        // A packet may be sent there as long as less is on its way.
-        let packets = window.get().div_ceil(config.payload.get());
-        let _ = write!(rdma, ", window = \"{}\"", config.payload * packets);
+        let _ = write!(rdma, ", window = \"{}\"", config.payload * packets(config, window));
     }
     if config.mode == Mode::Dctcp {
         // It starts at line rate there, with as much on its way as fits.
         let window = config.fixed_window.unwrap_or(longest.bdp);
-        let packets = window.get().div_ceil(config.payload.get()).clamp(1, 1_000_000);
-        let _ = write!(rdma, ", initial_window = {packets}");
+        let _ = write!(rdma, ", initial_window = {}", packets(config, window).clamp(1, 1_000_000));
     }
     if let (Mode::Dcqcn, Some(interval)) = (config.mode, config.cnp_interval) {
         let _ = write!(rdma, ", cnp_interval = \"{interval}\"");
@@ -113,7 +110,7 @@ fn control(config: &Config, longest: Longest, notes: &mut Vec<Note>) -> String {
         Mode::Dctcp => {
             notes.push(Note::new("CC_MODE 8", "DCTCP is the window of RFC 8257, in ns-3 it is a rate"));
             settings.number("gain", config.gain);
-            let least = (min_rate * longest.rtt).get().div_ceil(config.payload.get()).clamp(1, 1_000_000);
+            let least = packets(config, min_rate * longest.rtt).clamp(1, 1_000_000);
             settings.plain("min_window", least);
             "dctcp"
         }
@@ -142,6 +139,11 @@ fn control(config: &Config, longest: Longest, notes: &mut Vec<Note>) -> String {
         }
     };
     format!("{name} = {{{}}}", settings.0)
+}
+
+/// Packets that begin within a window: there one may be sent as long as less is on its way.
+fn packets(config: &Config, window: Bytes) -> u64 {
+    window.get().div_ceil(config.payload.get())
 }
 
 /// The most that may be on its way, if anything bounds it.

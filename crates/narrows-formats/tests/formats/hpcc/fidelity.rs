@@ -40,22 +40,34 @@ fn imported(case: &Case) -> Vec<u64> {
     rows.iter().map(|row| (row.end.expect("it arrives") - row.start).as_ps()).collect()
 }
 
-/// Flows of a size whose starts are so many us apart, and the threshold at 25 Gb/s; faster links have a higher one.
-type Flows = (Mode, u64, u64, u64, u64);
-
-fn case((mode, count, size, apart, threshold): Flows, gbps: u64) -> Case {
-    let flows = (0..count).map(|number| (size, number * apart)).collect();
-    Case { mode, gbps, threshold: threshold * gbps / 25, flows }
+/// Flows that start one after the other.
+#[derive(Clone, Copy)]
+struct Flows {
+    mode: Mode,
+    count: u64,
+    /// Bytes of each.
+    size: u64,
+    /// Between two starts, in us.
+    apart: u64,
+    /// Bytes above which packets are marked at 25 Gb/s, and in proportion at other rates.
+    threshold: u64,
 }
 
-/// Imported by model: the mean completion time, and the largest difference of one flow.
-fn compared(flows: Flows, gbps: u64) -> (f64, f64) {
-    let case = case(flows, gbps);
-    let (ours, theirs) = (imported(&case), Model::run(&case));
-    let mean = |times: &[u64]| times.iter().sum::<u64>() as f64 / times.len() as f64;
-    let difference = |(a, b): (&u64, &u64)| (*a as f64 / *b as f64 - 1.0).abs();
-    let largest = ours.iter().zip(&theirs).map(difference).fold(0.0, f64::max);
-    (mean(&ours) / mean(&theirs), largest)
+impl Flows {
+    fn case(self, gbps: u64) -> Case {
+        let flows = (0..self.count).map(|number| (self.size, number * self.apart)).collect();
+        Case { mode: self.mode, gbps, threshold: self.threshold * gbps / 25, flows }
+    }
+
+    /// Imported by model: the mean completion time, and the largest difference of one flow.
+    fn compared(self, gbps: u64) -> (f64, f64) {
+        let case = self.case(gbps);
+        let (ours, theirs) = (imported(&case), Model::run(&case));
+        let mean = |times: &[u64]| times.iter().sum::<u64>() as f64 / times.len() as f64;
+        let difference = |(a, b): (&u64, &u64)| (*a as f64 / *b as f64 - 1.0).abs();
+        let largest = ours.iter().zip(&theirs).map(difference).fold(0.0, f64::max);
+        (mean(&ours) / mean(&theirs), largest)
+    }
 }
 
 const RATES: [u64; 2] = [25, 100];
@@ -63,34 +75,35 @@ const RATES: [u64; 2] = [25, 100];
 #[test]
 fn each_flow_under_timely_takes_as_long_as_in_hpccs_simulator() {
     for (count, size) in [(1, 1_000_000), (16, 64_000), (8, 500_000)] {
+        let flows = Flows { mode: Mode::Timely, count, size, apart: 3, threshold: 100_000 };
         for gbps in RATES {
-            let (_, largest) = compared((Mode::Timely, count, size, 3, 100_000), gbps);
+            let (_, largest) = flows.compared(gbps);
             assert!(largest < 1e-6, "{count} flows at {gbps} Gb/s: {largest}");
         }
     }
 }
 
-/// Where a mark and a clock coincide, a picosecond decides which comes first: single flows may differ.
 #[test]
 fn flows_under_dcqcn_take_as_long_as_in_hpccs_simulator() {
-    for (count, size, apart, threshold) in
-        [(1, 1_000_000, 1, 20_000), (8, 500_000, 3, 20_000), (2, 2_000_000, 7, 5_000)]
-    {
+    let eight = Flows { mode: Mode::Dcqcn, count: 8, size: 500_000, apart: 3, threshold: 20_000 };
+    let one = Flows { count: 1, size: 1_000_000, ..eight };
+    let two = Flows { count: 2, size: 2_000_000, apart: 7, threshold: 5_000, ..eight };
+    for flows in [one, eight, two] {
         for gbps in RATES {
-            let (mean, _) = compared((Mode::Dcqcn, count, size, apart, threshold), gbps);
-            assert!((mean - 1.0).abs() < 0.005, "{count} flows at {gbps} Gb/s: {mean}");
+            let (mean, _) = flows.compared(gbps);
+            assert!((mean - 1.0).abs() < 0.005, "{} flows at {gbps} Gb/s: {mean}", flows.count);
         }
     }
 }
 
-/// Telemetry is in units of 128 B and 80 B, and a packet more or less decides who gets how much: single flows differ.
 #[test]
 fn flows_under_hpcc_take_as_long_as_in_hpccs_simulator() {
+    let eight = Flows { mode: Mode::Hpcc, count: 8, size: 500_000, apart: 1, threshold: 100_000 };
+    let one = Flows { count: 1, size: 1_000_000, ..eight };
     for gbps in RATES {
-        let (mean, _) = compared((Mode::Hpcc, 1, 1_000_000, 1, 100_000), gbps);
+        let (mean, _) = one.compared(gbps);
         assert!((mean - 1.0).abs() < 1e-4, "one flow at {gbps} Gb/s: {mean}");
-        let ratio = |apart| compared((Mode::Hpcc, 8, 500_000, apart, 100_000), gbps).0;
-        let ratios: Vec<_> = (1..=12).map(ratio).collect();
+        let ratios: Vec<_> = (1..=12).map(|apart| Flows { apart, ..eight }.compared(gbps).0).collect();
         let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
         assert!((mean - 1.0).abs() < 0.02, "eight flows at {gbps} Gb/s: {mean}, {ratios:?}");
     }

@@ -265,7 +265,7 @@ impl<'a> Model<'a> {
     fn acknowledge(&mut self, packet: &Packet) {
         let flow = &mut self.flows[packet.flow];
         flow.acked = flow.acked.max(packet.end);
-        if flow.acked < flow.size {
+        if !self.is_over(packet.flow) {
             match self.case.mode {
                 Mode::Dcqcn => self.on_mark(packet),
                 Mode::Hpcc => self.hpcc(packet),

@@ -50,6 +50,7 @@ use crate::units::{BitRate, Bytes, Span, Time, WireTime};
 #[derive(Clone, Debug)]
 pub struct Dcqcn {
     rules: Box<Rules>,
+    window: RateWindow,
     /// RC and RT, in bit/s.
     current: f64,
     target: f64,
@@ -81,12 +82,12 @@ impl Algorithm for Dcqcn {
     const NEEDS_RDMA: bool = true;
 
     fn new(params: &Params, path: &Path) -> Self {
-        let window = RateWindow::new(params.window, path.link, path.mss);
-        let rules = Rules { window, ..params.rules(path.link) };
+        let rules = params.rules(path.link);
         Self {
             current: rules.line_rate,
             target: rules.line_rate,
             rules: Box::new(rules),
+            window: RateWindow::new(params.window, path.link, path.mss),
             alpha: 1.0,
             alpha_at: Time::ZERO,
             alpha_flag: false,
@@ -144,8 +145,7 @@ impl Algorithm for Dcqcn {
         }
         let bytes = params.byte_counter.unwrap_or(Bytes::MAX);
         ranges.unless(bytes > Bytes::ZERO, "byte_counter", bytes, "more than 0 B")?;
-        let window = params.window.unwrap_or(Bytes::MAX);
-        ranges.unless(window > Bytes::ZERO, "window", window, "more than 0 B")?;
+        RateWindow::check(params.window, ranges)?;
         let threshold = params.threshold.unwrap_or(1);
         ranges.unless(threshold >= 1, "threshold", threshold, "at least 1")?;
         for (name, rate) in [("ai_rate", params.ai_rate), ("hai_rate", params.hai_rate)] {
@@ -274,7 +274,7 @@ impl Controller for Dcqcn {
     }
 
     fn limit(&self) -> Limit {
-        Limit { cwnd: self.rules.window.at(self.current), pacing: Some(BitRate::from_f64(self.current)) }
+        Limit { cwnd: self.window.at(self.current), pacing: Some(BitRate::from_f64(self.current)) }
     }
 
     #[inline]

@@ -1,6 +1,5 @@
 //! Settings of DCQCN, and those in force.
 
-use super::super::parts::RateWindow;
 use crate::units::{BitRate, Bytes, Span};
 
 /// Settings of DCQCN. What is left out is taken from the variant.
@@ -100,11 +99,10 @@ pub(super) struct Rules {
     pub(super) line_rate: f64,
     pub(super) clamp_target: bool,
     pub(super) on_loss: OnLoss,
-    pub(super) window: RateWindow,
 }
 
 impl Params {
-    /// The settings in force on a link of this rate, the window aside, which depends on packets.
+    /// The settings in force on a link of this rate.
     pub(super) fn rules(&self, link: BitRate) -> Rules {
         let line_rate = link.as_f64();
         let mbps = |rate: f64| rate * 1e6;
@@ -124,7 +122,6 @@ impl Params {
             line_rate,
             clamp_target: true,
             on_loss,
-            window: RateWindow::NONE,
         };
         let set = match variant {
             Variant::Paper => paper,

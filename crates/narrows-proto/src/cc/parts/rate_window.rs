@@ -1,10 +1,11 @@
+use super::super::{OutOfRange, Ranges};
 use crate::units::{BitRate, Bytes};
 
 /// Bound on the payload on its way that follows a rate: so much at line rate, and in proportion below it.
 ///
 /// A packet may be sent as long as less is on its way (HPCC's simulations, `IsWinBound` in `rdma-queue-pair.cc`): the bound is
 /// rounded up to full packets.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub struct RateWindow {
     /// For each bit/s; none without a bound.
     seconds: Option<f64>,
@@ -13,12 +14,15 @@ pub struct RateWindow {
 }
 
 impl RateWindow {
-    /// No bound.
-    pub const NONE: Self = Self { seconds: None, mss: Bytes::new(1) };
-
     /// With `at_line_rate`; none is no bound.
     pub fn new(at_line_rate: Option<Bytes>, line_rate: BitRate, mss: Bytes) -> Self {
         Self { seconds: at_line_rate.map(|window| window.as_f64() / line_rate.as_f64()), mss }
+    }
+
+    /// Whether a setting can be one.
+    pub fn check(at_line_rate: Option<Bytes>, ranges: &mut Ranges) -> Result<(), OutOfRange> {
+        let window = at_line_rate.unwrap_or(Bytes::MAX);
+        ranges.unless(window > Bytes::ZERO, "window", window, "more than 0 B")
     }
 
     /// At this rate, in bit/s.

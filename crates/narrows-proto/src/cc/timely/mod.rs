@@ -159,8 +159,7 @@ impl Algorithm for Timely {
         for (name, count) in [("hai_after", params.hai_after), ("hai_factor", params.hai_factor)] {
             ranges.unless((1..=1_000).contains(&count), name, count, "1 to 1 000")?;
         }
-        let window = params.window.unwrap_or(Bytes::MAX);
-        ranges.unless(window > Bytes::ZERO, "window", window, "more than 0 B")?;
+        RateWindow::check(params.window, ranges)?;
         let range = WireTime::MIN_RATE..=WireTime::MAX_RATE;
         ranges.unless(range.contains(&min_rate), "min_rate", min_rate, "1 kb/s to 100 Tb/s")
     }
