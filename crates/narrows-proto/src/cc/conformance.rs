@@ -180,7 +180,14 @@ fn replay(cc: &mut Cc, events: &[Event], mut check: impl FnMut(&Event, Limit, Li
                 cc.on_signal(now, &Signal::Lost(segment));
             }
             Event::Trimmed(at_last_hop) => {
-                cc.on_signal(now, &Signal::Trimmed { size: path().packet, at_last_hop: *at_last_hop });
+                cc.on_signal(
+                    now,
+                    &Signal::Trimmed {
+                        size: path().packet,
+                        rtt: Span::from_us(30),
+                        at_last_hop: *at_last_hop,
+                    },
+                );
             }
             Event::Cnp => {
                 cc.on_signal(now, &Signal::Cnp);

@@ -132,6 +132,8 @@ pub enum Signal<'a> {
     Trimmed {
         /// Bytes on the wire that it had before, as in [`Sent`](Signal::Sent).
         size: Bytes,
+        /// From when it was sent until the sender is notified.
+        rtt: Span,
         /// It was trimmed in front of the last link, that to the receiver.
         at_last_hop: bool,
     },

@@ -27,11 +27,9 @@ impl Sender {
         // A receiver drops nothing that it holds. The acknowledgment that says that nothing is missing may have been lost.
         self.board.acknowledge_front(tally);
         if let Some(trimmed) = frame.nak {
-            let lost = self.board.lose_at(trimmed, again);
-            if lost > Bytes::ZERO {
-                let size = params.packet_size(lost);
-                self.cc.on_signal(now, &Signal::Trimmed { size, at_last_hop });
-            }
+            let Some((lost, sent_at)) = self.board.lose_at(trimmed, again) else { return Bytes::ZERO };
+            let (size, rtt) = (params.packet_size(lost), now.saturating_since(sent_at));
+            self.cc.on_signal(now, &Signal::Trimmed { size, rtt, at_last_hop });
             return lost;
         }
         self.lose_overtaken(params)

@@ -145,7 +145,8 @@ pub enum Recovery {
     /// The receiver keeps what is out of order and names it each time; the sender repeats what is missing before it, once.
     SelectiveRepeat,
     /// The receiver takes packets in any order, and acknowledgments say which of 64 have arrived (Ultra Ethernet). Lost is what a switch
-    /// has trimmed, what is missing while much else arrives (`reordering`), and what the timeout is for.
+    /// has trimmed, what is missing while much else arrives (`reordering`), and what the timeout is for. The first that is lost is
+    /// retransmitted first, and acknowledged at once.
     AnyOrder,
 }
 

@@ -220,14 +220,14 @@ impl Sender {
     fn next(&mut self, params: &Params, now: Time) -> Next {
         debug_assert!(!self.has_given_up, "its host closes it");
         if self.limit.pacing.is_some() && self.gaps.release() > now {
-            let has_work = self.board.next() < self.size || self.board.next_lost().is_some();
+            let has_work = self.board.next() < self.size || self.board.first_lost().is_some();
             return if has_work { Next::Wait(self.gaps.release()) } else { Next::Nothing };
         }
         if self.credits.as_ref().is_some_and(|credits| !credits.may_send()) {
             return self.next_without_credit(params, now);
         }
         let inflight = self.board.inflight();
-        if let Some((number, len)) = self.board.next_lost() {
+        if let Some((number, len)) = self.board.first_lost() {
             if self.fits(params, len) {
                 return Next::Resend(number);
             }
@@ -267,6 +267,7 @@ impl Sender {
             len: len.get() as u32,
             state: State::InFlight,
             retransmitted: false,
+            repeatedly: false,
             app_limited: self.delivery.is_app_limited(),
             sent_at: now,
             snapshot,
@@ -298,7 +299,7 @@ impl Sender {
         self.on_sent(params, now, sent.bytes());
         let seq = sent.end - u64::from(sent.len);
         let fin = sent.end == self.end_of_message(seq);
-        let requests_ack = self.requests_ack(params, fin);
+        let requests_ack = self.requests_ack(params, fin || params.recovery == Recovery::AnyOrder);
         Poll::Send(Segment {
             seq,
             len: sent.len,
@@ -404,9 +405,11 @@ impl Sender {
         }
         let marked = if frame.ece && self.ecn.is_accurate() { tally.acked } else { Bytes::ZERO };
         self.stats.marked += marked;
+        // One that answers the second transmission says so.
+        let is_clear = !newest.retransmitted || (frame.selective.again && !newest.repeatedly);
         self.cc.on_ack(&Ack {
             now,
-            rtt: (!newest.retransmitted).then_some(since_sent),
+            rtt: is_clear.then_some(since_sent),
             since_sent,
             srtt: self.rtt.srtt(),
             acked: tally.acked,

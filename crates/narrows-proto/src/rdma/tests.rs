@@ -7,7 +7,8 @@ use proptest::prelude::*;
 
 use super::credits::{Granter, Pull};
 use super::{
-    AckFrame, Endpoint, Gap, Params, Poll, Receiver, Recovery, Reply, Segment, Sender, Stats, Trimmed,
+    AckFrame, Endpoint, Gap, Params, Poll, Receiver, Recovery, Reply, Segment, Selective, Sender, Stats,
+    Trimmed,
 };
 use crate::cc::{self, Config};
 use crate::units::{BitRate, Bytes, Span, Time};
@@ -475,5 +476,25 @@ proptest! {
             // `run` checks that the flow ends, complete and with nothing in flight.
             Pipe::new(params.clone(), &config, packets, fate).run();
         }
+    }
+}
+
+#[test]
+fn where_acknowledgments_name_a_retransmission_it_measures_the_round_trip_time() {
+    for (again, base) in [(true, Span::from_us(10)), (false, Span::from_us(12))] {
+        let params = params(Recovery::AnyOrder);
+        let cc = Config::Nscc(cc::nscc::Params::default());
+        let at = Endpoint { link: BitRate::from_gbps(100), seed: 1 };
+        let mut sender = Sender::new(&params, &cc, at, params.mtu);
+        let us = |us| Time::ZERO + Span::from_us(us);
+        let sends = |poll| assert!(matches!(poll, Poll::Send(_)));
+        sends(sender.poll_transmit(&params, us(0)));
+        sender.on_ack(&params, us(20), &AckFrame { nak: Some(0), ..AckFrame::default() });
+        sends(sender.poll_transmit(&params, us(20)));
+        let selective = Selective { again, ..Selective::default() };
+        sender.on_ack(&params, us(30), &AckFrame { ack: params.mtu.get(), selective, ..AckFrame::default() });
+        let mut found = Vec::new();
+        sender.inside(&mut |name, value| found.push((name, value)));
+        assert!(found.contains(&("base_rtt_ps", (base.as_ps() as f64).into())), "{found:?}");
     }
 }

@@ -33,6 +33,8 @@ struct Holes {
     sacked_segments: u64,
     /// Numbers of lost segments in the order they were noticed. An entry is void when its segment is no longer lost.
     lost: VecDeque<u64>,
+    /// They are not in ascending order.
+    is_mixed: bool,
     /// Payload of the segments that are lost and have not been retransmitted.
     waiting: Bytes,
     /// First transmissions below this number have been judged by [`Scoreboard::detect_losses`].
@@ -254,17 +256,16 @@ impl Scoreboard {
         lost
     }
 
-    /// Marks the segment that begins at `seq` as lost if it is under way, for the first time or `again`. Returns how much that is.
-    pub(crate) fn lose_at(&mut self, seq: u64, again: bool) -> Bytes {
+    /// Marks the segment that begins at `seq` as lost if it is under way, for the first time or `again`. Returns how much that is, and
+    /// when it was sent.
+    pub(crate) fn lose_at(&mut self, seq: u64, again: bool) -> Option<(Bytes, Time)> {
         let place = self.segments.partition_point(|sent| sent.end <= seq);
         let is_meant = |sent: &&Sent| {
             let begins = sent.end - u64::from(sent.len) == seq;
             begins && sent.state == State::InFlight && sent.retransmitted == again
         };
-        match self.segments.get(place).filter(is_meant) {
-            Some(_) => self.lose(self.front + place as u64),
-            None => Bytes::ZERO,
-        }
+        let sent_at = self.segments.get(place).filter(is_meant)?.sent_at;
+        Some((self.lose(self.front + place as u64), sent_at))
     }
 
     /// Payload that is lost and has not been retransmitted.
@@ -313,6 +314,7 @@ impl Scoreboard {
         self.inflight -= bytes;
         self.lost += bytes;
         let holes = self.holes();
+        holes.is_mixed |= holes.lost.back().is_some_and(|last| *last > number);
         holes.lost.push_back(number);
         holes.waiting += bytes;
         bytes
@@ -339,7 +341,16 @@ impl Scoreboard {
         })
     }
 
-    /// The lost segment to send next: its number and size.
+    /// The first of the lost segments: its number and size.
+    pub(crate) fn first_lost(&mut self) -> Option<(u64, Bytes)> {
+        let holes = self.holes.as_mut()?;
+        if std::mem::take(&mut holes.is_mixed) {
+            holes.lost.make_contiguous().sort_unstable();
+        }
+        self.next_lost()
+    }
+
+    /// The lost segment that was noticed first: its number and size.
     pub(crate) fn next_lost(&mut self) -> Option<(u64, Bytes)> {
         self.holes.as_ref()?;
         while let Some(&number) = self.holes().lost.front() {
@@ -384,7 +395,8 @@ impl Scoreboard {
             sent.state = State::InFlight;
             self.inflight += sent.bytes();
         }
-        *sent = Sent { retransmitted: true, sent_at: now, snapshot, app_limited, ..*sent };
+        let repeatedly = sent.retransmitted;
+        *sent = Sent { retransmitted: true, repeatedly, sent_at: now, snapshot, app_limited, ..*sent };
         *sent
     }
 
@@ -414,7 +426,8 @@ mod tests {
             };
             let (end, len) = (number * SEGMENT.get(), SEGMENT.get() as u32);
             let (state, app_limited) = (State::InFlight, number == 3);
-            board.push(Sent { end, len, state, retransmitted: false, app_limited, sent_at, snapshot });
+            let [retransmitted, repeatedly] = [false; 2];
+            board.push(Sent { end, len, state, retransmitted, repeatedly, app_limited, sent_at, snapshot });
         }
         board
     }
@@ -437,6 +450,23 @@ mod tests {
         assert_eq!(lost, expected);
         let noticed = board.noticed();
         assert_eq!(board.lost_after(noticed).count(), 0);
+    }
+
+    #[test]
+    fn a_lost_retransmission_is_sent_before_what_lies_beyond_it() {
+        let mut board = sent(5);
+        board.lose_all();
+        let snapshot = board.segments[0].snapshot;
+        let again = |board: &mut Scoreboard| {
+            let (number, _) = board.first_lost()?;
+            board.repeat(number, Time::ZERO + Span::from_us(9), snapshot, false);
+            Some(number)
+        };
+        let first: Vec<_> = (0..3).filter_map(|_| again(&mut board)).collect();
+        board.lose(1);
+        board.lose(2);
+        let rest: Vec<_> = std::iter::from_fn(|| again(&mut board)).collect();
+        assert_eq!((first, rest), (vec![0, 1, 2], vec![1, 2, 3, 4]));
     }
 
     #[test]

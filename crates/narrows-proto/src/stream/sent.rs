@@ -10,6 +10,8 @@ pub(crate) struct Sent {
     pub(crate) len: u32,
     pub(crate) state: State,
     pub(crate) retransmitted: bool,
+    /// More than once.
+    pub(crate) repeatedly: bool,
     pub(crate) app_limited: bool,
     /// When it was sent last.
     pub(crate) sent_at: Time,

@@ -7,7 +7,8 @@
 //! for every acknowledgment of n bytes
 //!     avg = (1 − w)·avg + w·x,  w = 0.0125,  x = delay, or base/4 if not marked and delay > T
 //!     not marked, delay < T     inc += alpha·n·(T − delay),  alpha = 4·MSS·A·B/T      proportional increase
-//!                               or cwnd += A·n/4, once more than a window had delay < 1 us; until a longer delay or a decrease
+//!                               or cwnd += A·n/4, once more than a window had delay < 1 us; until one of these has a longer delay, or
+//!                               one that is marked has delay ≥ T
 //!     not marked, delay ≥ T     inc += 5·MSS·A·n                                      fair increase
 //!     marked, delay < T         nothing: only the path changes
 //!     marked, delay ≥ T         cwnd *= max(1 − 0.8·(avg − T)/avg, 1/2) if avg > T, the last time longer ago than base
@@ -16,7 +17,7 @@
 //! quick adapt: every base + T, from the first acknowledgment on, with the first event after that time
 //!     a packet was trimmed since it last set in or delay > 4·T, and received < (largest window)/8
 //!                               cwnd = received, inc = 0; what was in flight changes nothing any more by marks or by being trimmed
-//! a packet of size s was trimmed
+//! a packet of size s was trimmed; base is also the smallest time until the sender is notified of one
 //!     x = RTT in avg; quick adapt; otherwise cwnd −= s, unless in front of the last link and there are credits
 //! timeout                       cwnd −= a full packet
 //! ```
@@ -28,7 +29,8 @@
 //!
 //! With `credits` receivers limit the sender besides: see [`credits`](crate::rdma::credits).
 //!
-//! The receiver must acknowledge every packet at once, with accurate marks.
+//! Marks are accurate. The receiver acknowledges at once what is marked, retransmitted or the last of a window, and otherwise each packet or
+//! each 16 KiB (`ack_every`).
 //!
 //! Left out: the penalty of a receiver in acknowledgments (destination control), whose coding differs between the sources.
 //!
@@ -201,19 +203,17 @@ impl State {
         self.cwnd = cwnd.min(self.largest).max(self.rules.packet);
     }
 
-    /// A smaller window.
-    fn cut(&mut self, cwnd: f64) {
-        self.fast = Fast::default();
-        self.set(cwnd);
+    fn shorten_base(&mut self, rtt: Span) {
+        if rtt < self.base {
+            self.base = rtt;
+            self.largest = self.rules.largest(rtt);
+        }
     }
 
     /// Takes a sample of the round-trip time in. Returns the delay, in seconds.
     fn measure(&mut self, rtt: Option<Span>, marked: bool) -> f64 {
         let Some(rtt) = rtt else { return self.average.get() };
-        if rtt < self.base {
-            self.base = rtt;
-            self.largest = self.rules.largest(rtt);
-        }
+        self.shorten_base(rtt);
         let delay = (rtt - self.base).as_secs_f64();
         // A path that is slow and not marked must not cause a decrease alone.
         let is_odd = !marked && delay > self.rules.target;
@@ -223,9 +223,6 @@ impl State {
     }
 
     fn react(&mut self, now: Time, marked: bool, delay: f64, bytes: f64) {
-        if delay >= self.rules.fast_below {
-            self.fast = Fast::default();
-        }
         match (marked, delay < self.rules.target) {
             (false, true) => self.grow(delay, bytes),
             (false, false) => self.increase += self.rules.fair * bytes,
@@ -239,6 +236,8 @@ impl State {
         if delay < self.rules.fast_below {
             self.fast.acked += bytes;
             self.fast.is_on |= self.fast.acked > self.cwnd;
+        } else {
+            self.fast = Fast::default();
         }
         if self.fast.is_on {
             self.set(self.cwnd + self.rules.fast * bytes);
@@ -253,7 +252,7 @@ impl State {
         let rested = self.decreased.is_none_or(|last| now.saturating_since(last) > self.base);
         if average > target && rested {
             let factor = 1.0 - self.rules.gamma * (average - target) / average;
-            self.cut(self.cwnd * factor.max(self.rules.least_factor));
+            self.set(self.cwnd * factor.max(self.rules.least_factor));
             self.decreased = Some(now);
         }
     }
@@ -273,7 +272,7 @@ impl State {
     /// Takes the decision of quick adapt. Returns whether the other rules are left out.
     fn adapt(&mut self, verdict: Verdict) -> bool {
         match verdict {
-            Verdict::Adapt { received } => self.cut(received),
+            Verdict::Adapt { received } => self.set(received),
             Verdict::Ignore => {}
             Verdict::Normal => return false,
         }
@@ -282,13 +281,14 @@ impl State {
         true
     }
 
-    fn on_trimmed(&mut self, now: Time, size: f64, at_last_hop: bool) {
+    fn on_trimmed(&mut self, now: Time, size: f64, rtt: Span, at_last_hop: bool) {
+        self.shorten_base(rtt);
         self.average.add(self.rules.rtt.as_secs_f64());
-        self.inflight = (self.inflight - size).max(0.0);
         let verdict = self.quick.on_trimmed(now, size, self.base, self.largest, self.inflight);
+        self.inflight = (self.inflight - size).max(0.0);
         let is_for_credits = at_last_hop && self.rules.has_credits;
         if !self.adapt(verdict) && !is_for_credits {
-            self.cut(self.cwnd - size);
+            self.set(self.cwnd - size);
         }
     }
 }
@@ -315,7 +315,7 @@ impl Controller for Nscc {
 
     fn on_congestion(&mut self, _now: Time, event: Congestion) {
         if let Congestion::Timeout { .. } = event {
-            self.0.cut(self.0.cwnd - self.0.rules.packet);
+            self.0.set(self.0.cwnd - self.0.rules.packet);
         }
     }
 
@@ -331,7 +331,9 @@ impl Controller for Nscc {
     fn on_signal(&mut self, now: Time, signal: &Signal<'_>) {
         match *signal {
             Signal::Sent { size } => self.0.inflight += size.as_f64(),
-            Signal::Trimmed { size, at_last_hop } => self.0.on_trimmed(now, size.as_f64(), at_last_hop),
+            Signal::Trimmed { size, rtt, at_last_hop } => {
+                self.0.on_trimmed(now, size.as_f64(), rtt, at_last_hop);
+            }
             _ => {}
         }
     }

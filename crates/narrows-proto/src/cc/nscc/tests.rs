@@ -41,7 +41,7 @@ fn marked(ns: u64, delay_ns: u64) -> Ack {
 }
 
 fn trim(nscc: &mut Nscc, ns: u64, at_last_hop: bool) {
-    nscc.on_signal(at(ns), &Signal::Trimmed { size: MSS, at_last_hop });
+    nscc.on_signal(at(ns), &Signal::Trimmed { size: MSS, rtt: RTT * 2, at_last_hop });
 }
 
 #[track_caller]
@@ -131,6 +131,34 @@ fn a_window_without_delay_starts_fast_increase_and_a_delay_ends_it() {
     assert_near(nscc.0.cwnd, before + 1_024.0);
     nscc.on_ack(&delayed(15, 1_000));
     assert!(!nscc.0.fast.is_on && nscc.0.cwnd == before + 1_024.0);
+}
+
+#[test]
+fn marks_below_the_target_and_trimmed_packets_do_not_end_fast_increase() {
+    let on = || {
+        let mut nscc = with(100_000.0);
+        nscc.0.fast.is_on = true;
+        nscc
+    };
+    let mut nscc = on();
+    nscc.on_ack(&marked(1, 8_999));
+    nscc.on_ack(&delayed(2, 9_000));
+    trim(&mut nscc, 3, false);
+    nscc.on_congestion(at(4), Congestion::Timeout { flight_size: MSS, repeated: false });
+    assert!(nscc.0.fast.is_on);
+    for ack in [delayed(5, 1_000), marked(5, 9_000)] {
+        let mut nscc = on();
+        nscc.on_ack(&ack);
+        assert!(!nscc.0.fast.is_on, "{ack:?}");
+    }
+}
+
+#[test]
+fn a_trimmed_packet_that_was_fast_shortens_the_base() {
+    let mut nscc = nscc();
+    nscc.on_signal(at(0), &Signal::Trimmed { size: MSS, rtt: Span::from_us(10), at_last_hop: false });
+    assert_eq!(nscc.0.base, Span::from_us(10));
+    assert_near(nscc.0.largest, 187_500.0);
 }
 
 #[test]
@@ -250,10 +278,10 @@ fn quick_adapt_leaves_a_window_alone_of_which_an_eighth_arrives() {
 fn after_quick_adapt_marks_and_trims_of_one_flight_change_nothing() {
     let mut nscc = before_the_end_of_a_period();
     nscc.0.average = Ewma::new(18e-6, 0.0125);
-    // Ten packets are in flight after the last acknowledgment, nine after this. The ninth is the first that counts.
+    // Ten packets are in flight, this one among them. The tenth after it is the first that counts.
     trim(&mut nscc, 21_001, false);
     let window = nscc.0.cwnd;
-    (0..4).for_each(|packet| nscc.on_ack(&marked(21_002 + packet, 18_000)));
+    (0..5).for_each(|packet| nscc.on_ack(&marked(21_002 + packet, 18_000)));
     (0..4).for_each(|packet| trim(&mut nscc, 21_010 + packet, false));
     assert_eq!(nscc.0.cwnd, window);
     trim(&mut nscc, 21_020, false);

@@ -227,6 +227,7 @@ impl Sender {
             len: len.get() as u32,
             state: State::InFlight,
             retransmitted: false,
+            repeatedly: false,
             app_limited: self.delivery.is_app_limited(),
             sent_at: now,
             snapshot,
