@@ -55,6 +55,8 @@ pub enum Purpose {
     Flowlets = 30,
     /// Ports that adaptive choice draws.
     Adaptive = 31,
+    /// Which packet is trimmed.
+    Trimming = 32,
 }
 
 /// A reproducible stream of random numbers, the same on every platform (`ChaCha8`).

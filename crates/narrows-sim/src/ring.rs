@@ -151,6 +151,17 @@ impl Ring<Packet> {
         packet
     }
 
+    /// The packet that was pushed last, found by going through all; its trailers, if it has any, go to `trailers`.
+    pub(crate) fn pop_last(&mut self, trailers: &mut Trailers) -> Option<Packet> {
+        let packet = *self.iter().last()?;
+        let first = self.len - 1 - packet.trailers() as u32;
+        for trailer in 0..packet.trailers() {
+            trailers[trailer] = self.slots[self.place(first + 1 + trailer as u32)];
+        }
+        self.len = first;
+        Some(packet)
+    }
+
     /// Moves all packets that arrive before `until` to `list`, each with its trailers behind it. Returns when the next one arrives.
     #[inline(always)]
     pub(crate) fn take_before(&mut self, until: Time, list: &mut Vec<Packet>) -> Time {

@@ -51,6 +51,15 @@ pub(crate) struct Refused {
     pub(crate) backlog: u64,
 }
 
+/// A packet in the place of another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Replaced {
+    /// This one joins a queue in place of the one that arrives.
+    Arriving(Packet),
+    /// The youngest that waits gives way, and joins a queue again as this one before the one that arrives does.
+    Youngest(Packet),
+}
+
 /// A packet that is about to join a queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Joining {
@@ -165,10 +174,15 @@ pub(crate) trait AtPorts: Sized {
     /// It may put packets in the place of others: only then [`replace`](Self::replace) is asked.
     const REPLACES: bool = false;
 
-    /// The packet that is to wait in place of another; it may join another queue. The packet memory is asked whether it has `no_room`. The first
-    /// answer counts.
+    /// The packet that is to wait in place of another; it may join another queue. The packet memory is asked whether it has `no_room`, and the
+    /// queue for the packet that joined it last. The first answer counts.
     #[inline]
-    fn replace(&mut self, refused: &Refused, no_room: impl FnOnce() -> bool) -> Option<Packet> {
+    fn replace(
+        &mut self,
+        refused: &Refused,
+        no_room: impl FnOnce() -> bool,
+        youngest: impl FnOnce() -> Option<Packet>,
+    ) -> Option<Replaced> {
         None
     }
 

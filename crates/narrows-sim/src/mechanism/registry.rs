@@ -3,7 +3,7 @@
 use narrows_proto::units::Time;
 
 use super::at_host::{At, AtHost, Site, Turn};
-use super::at_ports::{AtPorts, Choice, Joined, Joining, Left, Outbox, PortsSite, Refused, View};
+use super::at_ports::{AtPorts, Choice, Joined, Joining, Left, Outbox, PortsSite, Refused, Replaced, View};
 use super::at_queues::{AtQueues, Place};
 use super::at_switch::{AtSwitch, Pass, SwitchSite};
 use super::flow::Hold;
@@ -275,8 +275,18 @@ impl PortMechanisms {
     }
 
     #[inline]
-    pub(crate) fn replace(&mut self, refused: &Refused, no_room: impl Fn() -> bool) -> Option<Packet> {
-        each_at_ports!(self, mechanism => if let Some(packet) = mechanism.replace(refused, &no_room) { return Some(packet) });
+    pub(crate) fn replace(
+        &mut self,
+        refused: &Refused,
+        no_room: impl Fn() -> bool,
+        youngest: impl Fn() -> Option<Packet>,
+    ) -> Option<Replaced> {
+        each_at_ports!(self, mechanism => {
+            let replaced = mechanism.replace(refused, &no_room, &youngest);
+            if replaced.is_some() {
+                return replaced;
+            }
+        });
         None
     }
 

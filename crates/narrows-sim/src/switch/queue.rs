@@ -126,6 +126,18 @@ impl QueuedPort {
         packet
     }
 
+    /// The packet that joined a queue last.
+    pub(super) fn youngest(&self, queue: usize) -> Option<Packet> {
+        self.queues[queue].iter().last().copied()
+    }
+
+    /// Takes the packet that joined a queue last.
+    pub(super) fn pop_youngest(&mut self, queue: usize, slots: &mut Trailers) -> Option<Packet> {
+        let packet = self.queues[queue].pop_last(slots)?;
+        self.count_out(queue, packet);
+        Some(packet)
+    }
+
     /// A packet that a mechanism keeps waits no longer.
     #[inline]
     pub(super) fn count_out(&mut self, queue: usize, packet: Packet) {

@@ -126,10 +126,16 @@ fn time_of(payload: u64) -> Span {
 
 #[test]
 fn every_trimmed_packet_is_repeated_and_nothing_is_dropped_while_headers_find_room() {
-    let network = network(topology(2, 8), &trimming());
-    for cc in [blind(), nscc(), rccc(), both()] {
+    let by_coin = || {
+        let trimming = trimming().trimming.map(|trimming| Trimming { coin: true, ..trimming });
+        SwitchConfig { trimming, ..self::trimming() }
+    };
+    let networks = [network(topology(2, 8), &trimming()), network(topology(2, 8), &by_coin())];
+    for (network, cc) in
+        networks.iter().flat_map(|network| [blind(), nscc(), rccc(), both()].map(|cc| (network, cc)))
+    {
         let name = cc.to_string();
-        let outcome = Run::new(&network, &traffic(over(oblivious(), cc), incast(8, 8, 2_000_000))).run();
+        let outcome = Run::new(network, &traffic(over(oblivious(), cc), incast(8, 8, 2_000_000))).run();
         let (trims, repeats) = (trims(&outcome), sum(&outcome, |stats| stats.retransmissions));
         assert_eq!((trims, drops(&outcome)), (repeats, 0), "{name}");
         assert!(trims > 0 && sum(&outcome, |stats| stats.timeouts) == 0, "{name}");

@@ -3,11 +3,11 @@
 use super::{Mechanisms, QueuedPorts};
 use narrows_proto::units::Time;
 
-use crate::mechanism::at_ports::Refused;
+use crate::mechanism::at_ports::{Refused, Replaced};
 use crate::mechanism::at_queues::Place;
 use crate::mechanism::registry::QueueMechanisms;
 use crate::observe::Observer;
-use crate::packet::{NO_TRAILERS, Parcel};
+use crate::packet::{NO_TRAILERS, Packet, Parcel};
 use crate::record::DropCause;
 use crate::switch::common::Common;
 use crate::switch::queue::{Origin, QueuedPort};
@@ -26,8 +26,37 @@ impl QueuedPorts {
         world: &mut World<O>,
     ) -> bool {
         let Self { ports, mechanisms: Some(mechanisms), .. } = self else { return false };
-        let parcel = replaced(now, &ports[number], number, parcel, mechanisms, common);
-        self.join_with_mechanisms::<true, O>(now, number, parcel, from, common, world)
+        let (queue, replaced) = replaced(now, &ports[number], number, parcel.packet, mechanisms, common);
+        let mut notifies = false;
+        let parcel = match replaced {
+            None => parcel,
+            Some(Replaced::Arriving(packet)) => parcel.with(packet),
+            Some(Replaced::Youngest(packet)) => {
+                notifies = self.rejoin(Place { now, port: number, queue }, packet, common, world);
+                parcel
+            }
+        };
+        notifies | self.join_with_mechanisms::<true, O>(now, number, parcel, from, common, world)
+    }
+
+    /// The youngest packet of a queue joins one again, as this one.
+    fn rejoin<O: Observer>(
+        &mut self,
+        place: Place,
+        becomes: Packet,
+        common: &mut Common,
+        world: &mut World<O>,
+    ) -> bool {
+        let Place { now, port: number, queue } = place;
+        let mut slots = NO_TRAILERS;
+        let port = &mut self.ports[number];
+        let Some(packet) = port.pop_youngest(queue, &mut slots) else { return false };
+        world.observer.backlog(now, port.link(), port.waiting);
+        let (size, origin) = (u64::from(packet.size()), Origin::of(packet));
+        common.memory.used -= size;
+        self.on_left(now, number, origin, size, common, world);
+        let parcel = Parcel { packet: becomes, trailers: &slots };
+        self.join_with_mechanisms::<true, O>(now, number, parcel, origin.from, common, world)
     }
 
     /// Where there is no room for a packet of this size, others give way, if a mechanism that keeps them says so.
@@ -75,27 +104,23 @@ impl QueuedPorts {
     }
 }
 
-/// The packet itself, or the one that a mechanism puts in its place because it would have to wait.
-fn replaced<'a>(
+/// The queue of a packet, and the packet that a mechanism puts in its place because it would have to wait.
+fn replaced(
     now: Time,
     port: &QueuedPort,
     number: usize,
-    parcel: Parcel<'a>,
+    packet: Packet,
     mechanisms: &mut Mechanisms,
     common: &Common,
-) -> Parcel<'a> {
-    let packet = parcel.packet;
+) -> (usize, Option<Replaced>) {
     let queue = mechanisms.at_ports.queue_of(number, packet);
     let waits = port.busy_until > now || mechanisms.open(port, number, now) & 1 << queue == 0;
     if !waits {
-        return parcel;
+        return (queue, None);
     }
     let refused = Refused { port: number, packet, backlog: port.backlog(queue) };
     // Flow control by class admits packets itself.
     let needs_memory = !mechanisms.flow_control.admits();
     let no_room = || needs_memory && common.memory.admit(refused.backlog, packet.size().into()).is_err();
-    match mechanisms.at_ports.replace(&refused, no_room) {
-        None => parcel,
-        Some(packet) => parcel.with(packet),
-    }
+    (queue, mechanisms.at_ports.replace(&refused, no_room, || port.youngest(queue)))
 }
