@@ -4,7 +4,7 @@
 
 use narrows::document::Document;
 use narrows::scenario::Scenario;
-use narrows_formats::import::htsim::{Matrix, Settings, Tree, convert};
+use narrows_formats::import::htsim::{Matrix, Program, Settings, Tree, convert};
 use narrows_formats::import::source;
 
 /// Larger trees are correct and slow.
@@ -28,12 +28,16 @@ pub fn check(text: &str) {
     if topology.is_none() && parsed.nodes > MOST_HOSTS {
         return;
     }
-    match convert(&matrix, topology.as_ref(), &Settings::default(), "fuzz") {
-        Ok(imported) => {
-            let mut document = Document::parse("scenario.toml", imported.scenario, "").expect("it is TOML");
-            Scenario::from_document(&mut document).expect("it is a scenario");
-            assert_eq!(imported.files[0].1.lines().count(), 1 + parsed.connections.len());
+    for program in [Program::Dctcp, Program::Uec] {
+        let settings = Settings { program, ..Settings::default() };
+        match convert(&matrix, topology.as_ref(), &settings, "fuzz") {
+            Ok(imported) => {
+                let mut document =
+                    Document::parse("scenario.toml", imported.scenario, "").expect("it is TOML");
+                Scenario::from_document(&mut document).expect("it is a scenario");
+                assert_eq!(imported.files[0].1.lines().count(), 1 + parsed.connections.len());
+            }
+            Err(rejection) => drop(rejection.to_string()),
         }
-        Err(rejection) => drop(rejection.to_string()),
     }
 }

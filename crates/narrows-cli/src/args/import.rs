@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use narrows_formats::import::htsim::Queue;
+use narrows_formats::import::htsim::{Program, Queue};
 use narrows_proto::units::{BitRate, Bytes, Span};
 
 /// Simulators whose files are read.
@@ -51,6 +51,9 @@ pub(crate) struct ImportHtsim {
     /// The connection matrix (.cm), htsim's -tm
     #[arg(long, value_name = "FILE")]
     pub(crate) matrix: PathBuf,
+    /// The program that reads it: uec for htsim_uec with NSCC, dctcp for others [default: dctcp]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) program: Option<Program>,
     /// The topology (.topo), htsim's -topo; a fat tree if left out
     #[arg(long, value_name = "FILE", conflicts_with_all = ["tiers", "linkspeed", "hop_latency", "switch_latency"])]
     pub(crate) topology: Option<PathBuf>,
@@ -66,10 +69,10 @@ pub(crate) struct ImportHtsim {
     /// Time switches need to forward a packet, with its unit; htsim's -switch_latency 1 is 1us [default: 0us]
     #[arg(long, value_name = "TIME")]
     pub(crate) switch_latency: Option<Span>,
-    /// Queue of each port, with its unit, unless the topology has one; htsim's -q 15 is 15packets [default: 15packets]
+    /// Queue of each port, with its unit, unless the topology has one; htsim's -q 15 is 15packets [default: 15packets; uec: a BDP]
     #[arg(long, value_name = "LENGTH")]
     pub(crate) queue: Option<Queue>,
-    /// The largest packet, with its unit; htsim's -mtu 9000 is 9000B [default: 9000B]
+    /// The largest packet, with its unit; htsim's -mtu 9000 is 9000B [default: 9000B; uec: 4150B]
     #[arg(long, value_name = "SIZE")]
     pub(crate) mtu: Option<Bytes>,
     /// When the run ends, with its unit; htsim's -end 1000 is 1000us [default: 1s]

@@ -30,12 +30,13 @@ pub(crate) fn import(arguments: &args::Import) -> Checked<Status> {
         args::Import::Htsim(from) => {
             let usual = htsim::Settings::default();
             let settings = htsim::Settings {
+                program: from.program.unwrap_or(usual.program),
                 tiers: from.tiers.unwrap_or(usual.tiers),
                 rate: from.linkspeed.unwrap_or(usual.rate),
                 delay: from.hop_latency.unwrap_or(usual.delay),
                 latency: from.switch_latency.unwrap_or(usual.latency),
-                queue: from.queue.unwrap_or(usual.queue),
-                mtu: from.mtu.unwrap_or(usual.mtu),
+                queue: from.queue,
+                mtu: from.mtu,
                 end: from.end.unwrap_or(usual.end),
             };
             let inputs =

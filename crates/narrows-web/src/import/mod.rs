@@ -135,8 +135,13 @@ struct Options(BTreeMap<String, String>);
 
 impl Options {
     fn get<T: FromStr<Err: Display>>(&self, key: &str, usual: T) -> Checked<T> {
-        let Some(text) = self.0.get(key) else { return Ok(usual) };
-        text.parse().map_err(|error| Diagnostic::error(Code::Quantity, format!("{key}: {error}")).into())
+        self.find(key).map(|found| found.unwrap_or(usual))
+    }
+
+    fn find<T: FromStr<Err: Display>>(&self, key: &str) -> Checked<Option<T>> {
+        let Some(text) = self.0.get(key) else { return Ok(None) };
+        let wrong = |error| Diagnostic::error(Code::Quantity, format!("{key}: {error}")).into();
+        text.parse().map(Some).map_err(wrong)
     }
 
     /// Name of the scenario: as was said, or that of the file.
@@ -181,12 +186,13 @@ fn from_htsim(sources: &[Arc<Source>], options: &Options) -> Checked<Found> {
         return Err(Diagnostic::error(Code::OutOfRange, format!("tiers = {tiers}, expected 2 or 3")).into());
     }
     let settings = htsim::Settings {
+        program: options.get("program", usual.program)?,
         tiers,
         rate: options.get("linkspeed", usual.rate)?,
         delay: options.get("hop_latency", usual.delay)?,
         latency: options.get("switch_latency", usual.latency)?,
-        queue: options.get("queue", usual.queue)?,
-        mtu: options.get("mtu", usual.mtu)?,
+        queue: options.find("queue")?,
+        mtu: options.find("mtu")?,
         end: options.get("end", usual.end)?,
     };
     let imported = htsim::convert(matrix, of(".topo"), &settings, &options.name(&matrix.name))?;

@@ -3,6 +3,8 @@
 //! Host 7 is called `host7`. Triggers become flows that wait for others.
 
 mod matrix;
+mod program;
+mod settings;
 mod tree;
 mod waits;
 
@@ -12,9 +14,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use narrows::diagnostic::{Checked, Code, Diagnostic, Source};
-use narrows_proto::units::{BitRate, Bytes, Span};
+use narrows_proto::units::Span;
 
 pub use self::matrix::{Connection, LinkFailure, Matrix, Start, Tier, Trigger};
+use self::program::Parts;
+pub use self::settings::{Program, Queue, Settings};
 pub use self::tree::{Level, Tree, Usual};
 use super::scenario::{self, plain_name};
 use super::{Imported, Note};
@@ -28,67 +32,6 @@ pub struct Inputs {
     pub topology: Option<PathBuf>,
     /// The rest.
     pub settings: Settings,
-}
-
-/// Settings from htsim's command line.
-#[derive(Clone, Copy, Debug)]
-pub struct Settings {
-    /// Levels of the fat tree, without a `.topo`.
-    pub tiers: u32,
-    /// `-linkspeed`, without a `.topo`.
-    pub rate: BitRate,
-    /// `-hop_latency`, without a `.topo`.
-    pub delay: Span,
-    /// `-switch_latency`, without a `.topo`.
-    pub latency: Span,
-    /// `-q`: queue of each port, where a `.topo` has none.
-    pub queue: Queue,
-    /// `-mtu`: the largest packet.
-    pub mtu: Bytes,
-    /// `-end`.
-    pub end: Span,
-}
-
-/// A length of a queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Queue {
-    /// So many packets of the largest size.
-    Packets(u64),
-    /// So much.
-    Bytes(Bytes),
-}
-
-impl Default for Settings {
-    /// Those of htsim: 100 Gb/s, 1 us, no latency of switches, 15 packets of 9000 B; and 1 s.
-    fn default() -> Self {
-        Self {
-            tiers: 3,
-            rate: BitRate::from_gbps(100),
-            delay: Span::from_us(1),
-            latency: Span::ZERO,
-            queue: Queue::Packets(15),
-            mtu: Bytes::new(9000),
-            end: Span::from_secs(1),
-        }
-    }
-}
-
-impl std::str::FromStr for Queue {
-    type Err = String;
-
-    /// `15packets` or `135kB`. A bare number is refused: htsim counts packets, its `.topo` bytes.
-    fn from_str(text: &str) -> Result<Self, String> {
-        let number = text.strip_suffix("packets").or_else(|| text.strip_suffix("pkts"));
-        match number.map(str::trim) {
-            Some(number) => match number.parse() {
-                Ok(packets @ 1..=1_000_000_000) => Ok(Self::Packets(packets)),
-                _ => Err(format!("\"{text}\", expected a number of packets such as 15packets")),
-            },
-            None => text.parse().map(Self::Bytes).map_err(|_| {
-                format!("\"{text}\", expected packets or bytes with their unit: 15packets (htsim's -q 15) or 135kB")
-            }),
-        }
-    }
 }
 
 /// Reads the files and makes a scenario called `name` of them.
@@ -111,7 +54,7 @@ pub fn convert(
     settings: &Settings,
     name: &str,
 ) -> Checked<Imported> {
-    let parsed = Matrix::parse(matrix)?;
+    let parsed = program::in_picoseconds(settings.program, Matrix::parse(matrix)?)?;
     let Settings { tiers, rate, delay, latency, .. } = *settings;
     let tree = match topology {
         Some(source) => Tree::parse(source)?,
@@ -149,12 +92,9 @@ fn write(
             matrix.failures.len()
         ),
     ];
-    notes.push(Note::new(
-        "transport",
-        "a .cm does not name one: DCTCP, acknowledging each packet, marking from a third of a queue on",
-    ));
+    let parts = Parts::new(settings, tree, &mut notes)?;
     note_connections(matrix, &mut notes);
-    let switches = switch_settings(tree, settings, &mut notes);
+    let switches = switch_settings(tree, &parts, &mut notes);
     let failures = failures(matrix, tree, &mut notes)?;
 
     let mut text = String::new();
@@ -181,12 +121,7 @@ fn write(
     scenario::topology(&mut text, hosts.iter().map(String::as_str), named, &links);
     text.push_str(&failures);
     let file = format!("{name}.connections.csv");
-    let mtu = settings.mtu;
-    let connection = format!(
-        "cc = {{ dctcp = {{}} }}\ntransport = {{ mtu = \"{mtu}\", framing = \"0 B\", min_packet = \"64 B\", handshake = false, \
-         ack_every = 1, min_rto = \"1 ms\", initial_rto = \"1 ms\" }}\n"
-    );
-    scenario::trace_group(&mut text, "connections", &file, &connection);
+    scenario::trace_group(&mut text, "connections", &file, &parts.traffic);
     Ok(Imported { scenario: text, files: vec![(file, trace)], read, notes })
 }
 
@@ -215,29 +150,20 @@ fn note_connections(matrix: &Matrix, notes: &mut Vec<Note>) {
     }
 }
 
-fn switch_settings(tree: &Tree, settings: &Settings, notes: &mut Vec<Note>) -> String {
-    let usual = match settings.queue {
-        Queue::Packets(packets) => settings.mtu.saturating_mul(packets),
-        Queue::Bytes(bytes) => bytes,
-    };
+fn switch_settings(tree: &Tree, parts: &Parts, notes: &mut Vec<Note>) -> String {
     let mut text = String::new();
     for (tier, level) in tree.levels.iter().enumerate() {
         let queue = match (level.queue_down, level.queue_up) {
+            _ if !parts.reads_queues() => parts.queue,
             (Some(down), Some(up)) if down != up => {
                 let why = format!("{down} down and {up} up: both have the larger one");
                 notes.push(Note::new(format!("queues of tier {tier}"), why));
                 down.max(up)
             }
             (Some(queue), _) | (None, Some(queue)) => queue,
-            (None, None) => usual,
+            (None, None) => parts.queue,
         };
-        let mark = queue / 3;
-        let class = CLASSES[tier];
-        let _ = write!(
-            text,
-            "[switches.{class}]\nbuffer = {{ size = \"{queue}\", sharing = \"per_port\" }}\nmarking = {{ step = {{ k = \
-             \"{mark}\" }} }}\n"
-        );
+        let _ = write!(text, "[switches.{}]\n{}", CLASSES[tier], parts.switches(queue));
         if level.latency > Span::ZERO {
             let _ = writeln!(text, "latency = \"{}\"", level.latency);
         }

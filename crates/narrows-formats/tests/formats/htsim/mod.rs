@@ -1,16 +1,24 @@
 //! Connection matrices and topologies of htsim, generated as their formats are documented.
 
-use narrows_formats::import::htsim::{Queue, Settings, convert};
+mod fidelity;
+mod model;
+
+use narrows_formats::import::htsim::{Program, Queue, Settings, convert};
 use narrows_formats::import::{Imported, source};
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 use narrows_sim::traffic::Milestone;
 
 use crate::imported::plan;
 
-fn try_import(matrix: &str, topology: Option<&str>) -> Result<Imported, String> {
+fn try_import_for(program: Program, matrix: &str, topology: Option<&str>) -> Result<Imported, String> {
     let topology = topology.map(|text| source("net.topo", text));
-    let imported = convert(&source("a.cm", matrix), topology.as_ref(), &Settings::default(), "imported");
+    let settings = Settings { program, ..Settings::default() };
+    let imported = convert(&source("a.cm", matrix), topology.as_ref(), &settings, "imported");
     imported.map_err(|error| error.to_string())
+}
+
+fn try_import(matrix: &str, topology: Option<&str>) -> Result<Imported, String> {
+    try_import_for(Program::Dctcp, matrix, topology)
 }
 
 fn import(matrix: &str, topology: Option<&str>) -> Imported {
@@ -231,4 +239,55 @@ fn links_of_another_speed_in_a_tier_are_told() {
     let imported = import(&format!("Nodes 32\n{ONE}"), Some(&topology));
     assert_eq!(why(&imported, "Asymmetric_speed_Gbps 50 of tier 1"), Some("links of a tier have one rate"));
     plan(&imported);
+}
+
+#[test]
+fn settings_of_htsim_uec_follow_from_rate_packet_and_paths() {
+    let imported = try_import_for(Program::Uec, &format!("Nodes 16\n{ONE}"), None).expect("it fits");
+    // Three levels: 12 us of delay and 6 times 4150 and 64 B at 100 Gb/s, 43 packets of 4150 B.
+    for expected in [
+        "rtt = \"14.02272 us\"",
+        "buffer = { size = \"535.35 kB\", sharing = \"per_port\" }",
+        "trimming = { above = \"174.3 kB\", size = \"64 B\", coin = true }",
+        "red = { min = \"37.35 kB\", max = \"145.25 kB\", max_p = 1.0,",
+        "mtu = \"4.086 kB\", headers = \"64 B\"",
+        "rto = \"100.656 us\"",
+    ] {
+        assert!(imported.scenario.contains(expected), "{expected} in {}", imported.scenario);
+    }
+    let plan = plan(&imported);
+    assert!(plan.warnings.is_empty(), "{:?}", plan.warnings);
+    let notes = |imported: &Imported| imported.notes.iter().map(|note| note.what.clone()).collect::<Vec<_>>();
+    assert!(notes(&imported).is_empty());
+    let with_queues = format!("Nodes 32\n{ONE}");
+    let imported = try_import_for(Program::Uec, &with_queues, Some(LEAF_SPINE)).expect("it fits");
+    assert_eq!(notes(&imported), ["queues of the .topo"]);
+}
+
+#[test]
+fn starts_of_htsim_uec_are_microseconds() {
+    let matrix = |start: u64| format!("Nodes 16\nConnections 1\n1->0 id 1 start {start} size 5\n");
+    for (program, start) in [(Program::Dctcp, Span::from_ps(7)), (Program::Uec, Span::from_us(7))] {
+        let plan = plan(&try_import_for(program, &matrix(7), None).expect("it fits"));
+        assert_eq!(plan.traffic.flows[0].start, Time::ZERO + start);
+    }
+    let error = try_import_for(Program::Uec, &matrix(1 << 32), None).expect_err("refused");
+    assert!(error.contains("htsim_uec reads microseconds, up to 4294967295"), "{error}");
+}
+
+#[test]
+fn packets_and_queues_that_htsim_uec_cannot_have_are_refused() {
+    let error = |mtu: Option<u64>, queue: Option<u64>| {
+        let (mtu, queue) = (mtu.map(Bytes::new), queue.map(|bytes| Queue::Bytes(Bytes::new(bytes))));
+        let settings = Settings { program: Program::Uec, mtu, queue, ..Settings::default() };
+        let matrix = source("a.cm", format!("Nodes 16\n{ONE}"));
+        convert(&matrix, None, &settings, "imported").expect_err("refused").to_string()
+    };
+    for mtu in [64, 65_536, u64::MAX] {
+        assert!(error(Some(mtu), None).contains("expected 65 B to 65 535 B with htsim_uec"));
+    }
+    for queue in [0, 37_350, 1_000_000_000_001, u64::MAX] {
+        let found = error(None, Some(queue));
+        assert!(found.contains("expected more than 0.2 BDP, 37.35 kB, and at most 1 TB"), "{found}");
+    }
 }
