@@ -8,7 +8,7 @@ use crate::units::{BitRate, Bytes, Span};
 pub struct Credits {
     /// Most bytes granted in a turn, a multiple of `quantum`; 16 384 B, four packets of 4096 B.
     pub grant: Bytes,
-    /// Modifier of the rate at which a network card grants, as a part of the rate of its links; 1.
+    /// Modifier of the rate at which a network card grants, as a part of the rate of its links; 0.99, so that queues in front of it drain.
     pub rate: f64,
     /// The base round-trip time of the network; 12 us.
     pub rtt: Span,
@@ -46,7 +46,7 @@ impl Default for Credits {
     fn default() -> Self {
         Self {
             grant: Bytes::new(16_384),
-            rate: 1.0,
+            rate: 0.99,
             rtt: Span::from_us(12),
             window: 1.5,
             quantum: Bytes::new(256),

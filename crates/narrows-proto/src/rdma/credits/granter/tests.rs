@@ -13,8 +13,13 @@ const TURN: Span = Span::from_ps(1_310_720);
 const SLOW: u64 = 878 * 256;
 
 /// Without slow pulls.
+/// Grants at the whole rate of the link.
+fn whole() -> Credits {
+    Credits { rate: 1.0, ..Credits::default() }
+}
+
 fn plain() -> Credits {
-    Credits { slow_pulls: false, ..Credits::default() }
+    Credits { slow_pulls: false, ..whole() }
 }
 
 fn granter() -> Granter {
@@ -107,7 +112,7 @@ fn grants_are_the_rate_of_the_link_times_the_modifier() {
 
 #[test]
 fn slow_pulls_are_one_window_for_each_that_rests() {
-    let mut granter = Granter::new(&Credits::default(), RATE);
+    let mut granter = Granter::new(&whole(), RATE);
     granter.request(0, 0);
     granter.request(1, 0);
     let pull = granter.turn(Time::ZERO).unwrap();
@@ -121,7 +126,7 @@ fn slow_pulls_are_one_window_for_each_that_rests() {
 
 #[test]
 fn requests_come_before_slow_pulls_which_count_for_them() {
-    let mut granter = Granter::new(&Credits::default(), RATE);
+    let mut granter = Granter::new(&whole(), RATE);
     granter.request(0, 0);
     granter.request(1, 0);
     granter.turn(Time::ZERO);
@@ -150,7 +155,7 @@ fn the_rule_for_the_fabric_makes_turns_longer() {
 
 /// Senders with more to send than they can, whose packets and grants arrive at once. Returns the bytes of each.
 fn share(senders: usize, span: Span, loses: fn(u64) -> bool) -> Vec<u64> {
-    let (credits, packet) = (Credits::default(), Bytes::new(4_096));
+    let (credits, packet) = (whole(), Bytes::new(4_096));
     let mut granter = Granter::new(&credits, RATE);
     let mut all = vec![(Requester::new(&credits, RATE, packet), 0); senders];
     let demand =
@@ -225,7 +230,7 @@ fn any_steps() -> impl Strategy<Value = Vec<Step>> {
 proptest! {
     #[test]
     fn grants_never_exceed_requests_and_the_window_of_slow_pulls(slow_pulls: bool, steps in any_steps()) {
-        let mut granter = Granter::new(&Credits { slow_pulls, ..Credits::default() }, RATE);
+        let mut granter = Granter::new(&Credits { slow_pulls, ..whole() }, RATE);
         let mut sinks = [None; 6];
         for step in steps {
             match step {
