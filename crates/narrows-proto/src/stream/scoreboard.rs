@@ -351,6 +351,8 @@ impl Scoreboard {
     }
 
     /// The lost segment that was noticed first: its number and size.
+    ///
+    /// Differs from RFC 6675 §4 (`NextSeg`): a retransmission that is lost waits until all losses noticed before it have been repaired.
     pub(crate) fn next_lost(&mut self) -> Option<(u64, Bytes)> {
         self.holes.as_ref()?;
         while let Some(&number) = self.holes().lost.front() {
