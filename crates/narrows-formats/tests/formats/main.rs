@@ -1,6 +1,7 @@
 //! Files of other programs, read and written.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
+mod agenda;
 mod hpcc;
 mod htsim;
 mod imported;

@@ -10,15 +10,19 @@ use super::tree::{Level, Tree};
 
 /// The parts of a scenario that depend on the program.
 pub(super) struct Parts {
-    program: Program,
     /// Queue of each port.
     pub(super) queue: Bytes,
-    /// The largest packet.
-    mtu: Bytes,
-    /// Lengths of queues from which and up to which packets are marked, if the program has such.
-    marks: [Bytes; 2],
+    ports: Ports,
     /// Settings of the traffic.
     pub(super) traffic: String,
+}
+
+/// Ports of switches.
+enum Ports {
+    /// They mark from a third of their queue on.
+    Marking,
+    /// They trim packets, up to `mtu`, and mark some at the first of these lengths of their queue, all at the second.
+    Trimming { mtu: Bytes, marks: [Bytes; 2] },
 }
 
 impl Parts {
@@ -36,10 +40,8 @@ impl Parts {
         ));
         let mtu = settings.mtu.unwrap_or(Bytes::new(9000));
         Self {
-            program: Program::Dctcp,
             queue: settings.queue.unwrap_or(Queue::Packets(15)).bytes(mtu),
-            mtu,
-            marks: [Bytes::ZERO; 2],
+            ports: Ports::Marking,
             traffic: format!(
                 "cc = {{ dctcp = {{}} }}\ntransport = {{ mtu = \"{mtu}\", framing = \"0 B\", min_packet = \"64 B\", handshake = false, \
                  ack_every = 1, min_rto = \"1 ms\", initial_rto = \"1 ms\" }}\n"
@@ -79,10 +81,8 @@ impl Parts {
         let rto = Span::from_us(15) + time(queue) * 6;
         let every = UEC_UNACKNOWLEDGED.div_ceil(mtu.get());
         Ok(Self {
-            program: Program::Uec,
             queue,
-            mtu,
-            marks: [mark(0.2), mark(0.8).min(queue)],
+            ports: Ports::Trimming { mtu, marks: [mark(0.2), mark(0.8).min(queue)] },
             traffic: format!(
                 "rdma = {{ mtu = \"{}\", headers = \"{UEC_HEADERS}\", framing = \"0 B\", ack_size = \"52 B\", ack_every = {every}, \
                  recovery = \"any_order\", reordering = {{ packets = 1000000 }}, rto = \"{rto}\", paths = {{ mixed = {{}} }}, \
@@ -94,23 +94,23 @@ impl Parts {
 
     /// Whether a `.topo` says how long queues are.
     pub(super) fn reads_queues(&self) -> bool {
-        self.program == Program::Dctcp
+        matches!(self.ports, Ports::Marking)
     }
 
     /// Settings of switches whose ports have this queue.
     pub(super) fn switches(&self, queue: Bytes) -> String {
-        let ([min, max], mark) = (self.marks, queue / 3);
-        match self.program {
-            Program::Dctcp => format!(
-                "buffer = {{ size = \"{queue}\", sharing = \"per_port\" }}\nmarking = {{ step = {{ k = \"{mark}\" }} }}\n"
+        match self.ports {
+            Ports::Marking => format!(
+                "buffer = {{ size = \"{queue}\", sharing = \"per_port\" }}\nmarking = {{ step = {{ k = \"{}\" }} }}\n",
+                queue / 3
             ),
             // The packet on the wire counts there. Acknowledgments and what was trimmed have a queue of their own, twice as long.
-            Program::Uec => format!(
+            Ports::Trimming { mtu, marks: [min, max] } => format!(
                 "buffer = {{ size = \"{}\", sharing = \"per_port\" }}\ntrimming = {{ above = \"{}\", size = \"{UEC_HEADERS}\", coin = true }}\n\
                  marking = {{ red = {{ min = \"{min}\", max = \"{max}\", max_p = 1.0, weight = 1.0, spread = false, mark_at = \
                  \"dequeue\" }} }}\n",
                 queue.saturating_mul(3),
-                queue.saturating_sub(self.mtu).max(Bytes::new(1))
+                queue.saturating_sub(mtu).max(Bytes::new(1))
             ),
         }
     }

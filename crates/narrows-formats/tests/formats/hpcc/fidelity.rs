@@ -1,13 +1,10 @@
 //! Imported files, run, beside a model of the simulator that they are for.
 
 use std::fmt::Write;
-use std::ops::ControlFlow;
-use std::sync::Arc;
-
-use narrows::run::{Options, run};
 
 use super::model::{Case, DELAY, Mode, Model};
-use super::{import, plan, texts};
+use super::{import, texts};
+use crate::imported::completion_times;
 
 /// When each flow has arrived, after its start, in ps.
 fn imported(case: &Case) -> Vec<u64> {
@@ -33,11 +30,7 @@ fn imported(case: &Case) -> Vec<u64> {
          KMIN_MAP 1 {rate} {kb}\nKMAX_MAP 1 {rate} {kb}\nPMAX_MAP 1 {rate} 1.0\nBUFFER_SIZE 32\n",
         2 * ai
     );
-    let plan = Arc::new(plan(&import(&texts(&topology, Some(&flow), Some(&config)))));
-    let results = run(&plan, Options::default(), |_| ControlFlow::Continue(())).unwrap();
-    let mut rows: Vec<_> = results.flows.iter().collect();
-    rows.sort_by_key(|row| row.from);
-    rows.iter().map(|row| (row.end.expect("it arrives") - row.start).as_ps()).collect()
+    completion_times(&import(&texts(&topology, Some(&flow), Some(&config))))
 }
 
 /// Flows that start one after the other.

@@ -9,8 +9,9 @@
 //! ```
 //! Times are picoseconds.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
+
+use crate::agenda::Agenda;
 
 const US: u64 = 1_000_000;
 const MTU: u64 = 1000;
@@ -124,8 +125,7 @@ struct Flow {
 pub(super) struct Model<'a> {
     case: &'a Case,
     now: u64,
-    events: Vec<Event>,
-    due: BinaryHeap<Reverse<(u64, usize)>>,
+    agenda: Agenda<Event>,
     flows: Vec<Flow>,
     queue: VecDeque<Packet>,
     waiting: u64,
@@ -164,8 +164,7 @@ impl<'a> Model<'a> {
         let mut model = Self {
             case,
             now: 0,
-            events: Vec::new(),
-            due: BinaryHeap::new(),
+            agenda: Agenda::new(),
             flows: case.flows.iter().map(flow).collect(),
             queue: VecDeque::new(),
             waiting: 0,
@@ -176,17 +175,16 @@ impl<'a> Model<'a> {
         for (number, (_, start)) in case.flows.iter().enumerate() {
             model.at(start * US, Event::Poll(number));
         }
-        while let Some(Reverse((at, number))) = model.due.pop() {
+        while let Some((at, event)) = model.agenda.next() {
             model.now = at;
-            model.handle(model.events[number]);
+            model.handle(event);
         }
         let took = |(flow, (_, start)): (&Flow, &(u64, u64))| flow.received_at - start * US;
         model.flows.iter().zip(&case.flows).map(took).collect()
     }
 
     fn at(&mut self, at: u64, event: Event) {
-        self.due.push(Reverse((at, self.events.len())));
-        self.events.push(event);
+        self.agenda.at(at, event);
     }
 
     fn handle(&mut self, event: Event) {

@@ -1,16 +1,13 @@
 //! Imported files, run, beside a model of the program that they are for.
 
 use std::fmt::Write;
-use std::ops::ControlFlow;
-use std::sync::Arc;
 
-use narrows::run::{Options, run};
 use narrows_formats::import::htsim::{Program, Settings, convert};
 use narrows_formats::import::{Imported, source};
 use narrows_proto::units::Bytes;
 
 use super::model::{Case, DELAY, Model};
-use super::plan;
+use crate::imported::completion_times;
 
 /// When each flow has arrived, after its start, in ps.
 fn imported(case: &Case) -> Vec<u64> {
@@ -33,11 +30,7 @@ fn imported(case: &Case) -> Vec<u64> {
     let (matrix, topology) = (source("a.cm", &matrix), source("a.topo", &topology));
     let imported = convert(&matrix, Some(&topology), &settings, "imported").unwrap();
     let scenario = format!("seed = {}\n{}", case.seed, imported.scenario);
-    let plan = Arc::new(plan(&Imported { scenario, ..imported }));
-    let results = run(&plan, Options::default(), |_| ControlFlow::Continue(())).unwrap();
-    let mut rows: Vec<_> = results.flows.iter().collect();
-    rows.sort_by_key(|row| row.from);
-    rows.iter().map(|row| (row.end.expect("it arrives") - row.start).as_ps()).collect()
+    completion_times(&Imported { scenario, ..imported })
 }
 
 /// Flows that start one after the other.

@@ -7,8 +7,9 @@
 //! ```
 //! Times are picoseconds.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use crate::agenda::Agenda;
 
 const US: u64 = 1_000_000;
 const HEADER: u64 = 64;
@@ -144,8 +145,7 @@ pub(super) struct Model<'a> {
     case: &'a Case,
     now: u64,
     random: u64,
-    events: Vec<Event>,
-    due: BinaryHeap<Reverse<(u64, usize)>>,
+    agenda: Agenda<Event>,
     flows: Vec<Flow>,
     low: VecDeque<Packet>,
     low_size: u64,
@@ -174,8 +174,7 @@ impl<'a> Model<'a> {
             case,
             now: 0,
             random: case.seed,
-            events: Vec::new(),
-            due: BinaryHeap::new(),
+            agenda: Agenda::new(),
             flows: case.flows.iter().map(flow).collect(),
             low: VecDeque::new(),
             low_size: 0,
@@ -186,17 +185,16 @@ impl<'a> Model<'a> {
         for (number, (_, start)) in case.flows.iter().enumerate() {
             model.at(start * US, Event::Start(number));
         }
-        while let Some(Reverse((at, number))) = model.due.pop() {
+        while let Some((at, event)) = model.agenda.next() {
             model.now = at;
-            model.handle(model.events[number]);
+            model.handle(event);
         }
         let took = |(flow, (_, start)): (&Flow, &(u64, u64))| flow.received_at - start * US;
         model.flows.iter().zip(&case.flows).map(took).collect()
     }
 
     fn at(&mut self, at: u64, event: Event) {
-        self.due.push(Reverse((at, self.events.len())));
-        self.events.push(event);
+        self.agenda.at(at, event);
     }
 
     fn handle(&mut self, event: Event) {
