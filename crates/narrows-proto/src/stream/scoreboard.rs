@@ -341,20 +341,12 @@ impl Scoreboard {
         })
     }
 
-    /// The first of the lost segments: its number and size.
+    /// The first of the lost segments (RFC 6675 §4, `NextSeg`): its number and size.
     pub(crate) fn first_lost(&mut self) -> Option<(u64, Bytes)> {
         let holes = self.holes.as_mut()?;
         if std::mem::take(&mut holes.is_mixed) {
             holes.lost.make_contiguous().sort_unstable();
         }
-        self.next_lost()
-    }
-
-    /// The lost segment that was noticed first: its number and size.
-    ///
-    /// Differs from RFC 6675 §4 (`NextSeg`): a retransmission that is lost waits until all losses noticed before it have been repaired.
-    pub(crate) fn next_lost(&mut self) -> Option<(u64, Bytes)> {
-        self.holes.as_ref()?;
         while let Some(&number) = self.holes().lost.front() {
             if let Some(sent) = self.get(number).filter(|sent| sent.state == State::Lost) {
                 return Some((number, sent.bytes()));
@@ -476,10 +468,10 @@ mod tests {
         let mut board = sent(4);
         let snapshot = board.get(0).expect("sent").snapshot;
         board.lose_after_timeout(Time::ZERO + Span::from_us(3));
-        let (number, _) = board.next_lost().expect("lost");
+        let (number, _) = board.first_lost().expect("lost");
         board.resend(number, Time::ZERO + Span::from_us(9), snapshot, false);
         board.find_lost();
-        assert_eq!((board.next_lost(), board.inflight(), board.lost()), (None, SEGMENT * 4, SEGMENT * 10));
+        assert_eq!((board.first_lost(), board.inflight(), board.lost()), (None, SEGMENT * 4, SEGMENT * 10));
         let again: Vec<_> = board.segments.iter().map(|sent| sent.retransmitted).collect();
         assert_eq!(again, [true, false, false, false]);
     }

@@ -338,6 +338,19 @@ fn a_lost_retransmission_is_noticed_without_timeout() {
 }
 
 #[test]
+fn a_lost_retransmission_goes_before_losses_beyond_it() {
+    // 60 of the 80 segments of a window, and the first retransmission: it is lost when the window still holds others back.
+    let lost = |number| (71..=130).contains(&number) || number == 151;
+    let fate = move |forward, number| if forward && lost(number) { Fate::Lose } else { Fate::Arrive };
+    let pipe = Pipe::new(&reno(), 150, fate).run();
+    let again: Vec<_> = pipe.sent.iter().filter(|(_, segment)| segment.retransmission).collect();
+    let numbers: Vec<_> = again.iter().map(|(_, segment)| segment.seq / pipe.params.mss().get()).collect();
+    let twice = numbers.iter().skip(1).position(|number| *number == 70).expect("sent a third time");
+    assert!(twice + 2 < numbers.len(), "{numbers:?}");
+    assert_eq!((numbers[0], numbers.len(), pipe.stats().timeouts), (70, 61, 0), "{numbers:?}");
+}
+
+#[test]
 fn a_lost_tail_is_repaired_by_a_probe() {
     let pipe = Pipe::new(&window(20), 10, losing([10])).run();
     assert_eq!((pipe.stats().probes, pipe.stats().timeouts), (1, 0));

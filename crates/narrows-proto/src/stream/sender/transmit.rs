@@ -90,7 +90,7 @@ impl Sender {
         let inflight = self.board.inflight();
         let window = self.prr.as_ref().map_or(self.limit.cwnd, |prr| prr.window(inflight));
         let fits = |len: Bytes| inflight + len <= window || inflight == Bytes::ZERO;
-        if let Some((number, lost)) = self.board.next_lost() {
+        if let Some((number, lost)) = self.board.first_lost() {
             if fits(lost) {
                 return Next::Resend(number);
             }
@@ -192,7 +192,7 @@ impl Sender {
     }
 
     fn has_work(&mut self) -> bool {
-        self.board.next() < self.size || self.probe == Probe::Due || self.board.next_lost().is_some()
+        self.board.next() < self.size || self.probe == Probe::Due || self.board.first_lost().is_some()
     }
 
     /// Differs from RFC 5681 §3.1 and RFC 6298 §5.7: a lost SYN neither shrinks the initial window to one segment nor
