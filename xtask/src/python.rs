@@ -66,10 +66,9 @@ pub(crate) fn build(shell: &Shell, python: &Path) -> Result<()> {
 /// users get them are made and tried by `cargo xtask dist`.
 fn wheel(shell: &Shell, python: &Path) -> Result<PathBuf> {
     let wheels = wheels(shell)?;
-    let target = wheels.with_file_name("build");
     shell.remove_path(&wheels)?;
-    // Features of its dependencies differ from those of the tests, so nothing can be shared; this way neither waits for the other.
-    cmd!(shell, "{python} -m maturin build --quiet --out {wheels} --target-dir {target}")
+    // Features of its dependencies are those of the tests (narrows-py/Cargo.toml), so what is compiled is shared.
+    cmd!(shell, "{python} -m maturin build --quiet --out {wheels}")
         .run()
         .context("the Python package could not be built")?;
     wheel_in(shell, &wheels)

@@ -116,8 +116,10 @@ fn what_compare_wrote_can_be_run_and_traced_again_anywhere() {
 fn what_sweep_wrote_can_be_run_and_traced_again_anywhere() {
     let (place, names) = scenarios();
     for name in &names {
+        // Two cells share what the sweep keeps of files.
+        let values = if name == "with-files" { "1, 2" } else { "1" };
         let text = format!(
-            "name = \"{name}\"\nscenario = \"{name}.toml\"\n[grid]\n\"transport.ack_every\" = [1, 2]\n"
+            "name = \"{name}\"\nscenario = \"{name}.toml\"\n[grid]\n\"transport.ack_every\" = [{values}]\n"
         );
         std::fs::write(place.path().join(format!("sweep-{name}.toml")), text).unwrap();
         done(&place, &[&["sweep", &format!("sweep-{name}.toml"), "--quiet"], &SHORT[..]].concat());
