@@ -350,12 +350,16 @@ const chart = (grid, { title, caption, x, y, xLog, yLog, floor, series, stepped,
   const made = new uPlot(options, uPlot.join(tables), picture);
   const redraw = () => made.redraw(false, true);
   redraws.add(redraw);
+  // In the next frame: what changes sizes while they are observed is an error of the page.
+  const fit = () => {
+    if (place.clientWidth && place.clientWidth !== made.width) made.setSize({ width: place.clientWidth, height: tall });
+  };
   const watch = new ResizeObserver(() => {
     if (!place.isConnected) {
       watch.disconnect();
       redraws.delete(redraw);
       made.destroy();
-    } else if (place.clientWidth) made.setSize({ width: place.clientWidth, height: tall });
+    } else requestAnimationFrame(fit);
   });
   watch.observe(place);
   place.append(saves(title, {

@@ -30,7 +30,9 @@ class Curves {
 
   constructor(title: string, private readonly label: string, private readonly end: number, private readonly shown: Shown = "highest") {
     this.place = element("figure", { class: "curves", hidden: true }, element("figcaption", {}, title), this.inside);
-    new ResizeObserver(() => this.plot?.setSize({ width: this.inside.clientWidth, height: HEIGHT })).observe(this.inside);
+    // In the next frame: what changes sizes while they are observed is an error of the page.
+    const fit = () => this.plot?.setSize({ width: this.inside.clientWidth, height: HEIGHT });
+    new ResizeObserver(() => requestAnimationFrame(fit)).observe(this.inside);
   }
 
   add(time: number, rows: { name: string; value: number }[]) {
