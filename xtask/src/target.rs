@@ -21,17 +21,12 @@ pub(crate) fn narrows(shell: &Shell, options: &[&str]) -> Result<PathBuf> {
 
 /// The command as the tests of the workspace use it, from the same build; of the tests only those of the command are built.
 pub(crate) fn tested(shell: &Shell) -> Result<PathBuf> {
-    of_tests(shell, &["--test", "cli"], "bin", "narrows")
+    program(shell, &["test", "--workspace", "--no-run", "--test", "cli"], "bin", "narrows")
 }
 
-/// An example from the build of the tests of the workspace.
+/// An example, built with all packages: the features of their dependencies are those of the tests, so nothing is compiled once more.
 pub(crate) fn example(shell: &Shell, name: &str) -> Result<PathBuf> {
-    of_tests(shell, &["--example", name], "example", name)
-}
-
-/// Builds with all packages: the features of their dependencies are those of the tests, so nothing is compiled once more.
-fn of_tests(shell: &Shell, targets: &[&str], kind: &str, name: &str) -> Result<PathBuf> {
-    program(shell, &[&["test", "--workspace", "--no-run"], targets].concat(), kind, name)
+    program(shell, &["build", "--workspace", "--example", name], "example", name)
 }
 
 /// Builds with `cargo`. Returns the program of this kind ("bin", "bench") and name.
