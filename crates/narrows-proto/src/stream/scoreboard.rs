@@ -342,8 +342,14 @@ impl Scoreboard {
     }
 
     /// The first of the lost segments (RFC 6675 §4, `NextSeg`): its number and size.
+    #[inline(always)]
     pub(crate) fn first_lost(&mut self) -> Option<(u64, Bytes)> {
-        let holes = self.holes.as_mut()?;
+        if self.holes.is_some() { self.first_lost_of_holes() } else { None }
+    }
+
+    #[inline(never)]
+    fn first_lost_of_holes(&mut self) -> Option<(u64, Bytes)> {
+        let holes = self.holes();
         if std::mem::take(&mut holes.is_mixed) {
             holes.lost.make_contiguous().sort_unstable();
         }
