@@ -29,7 +29,7 @@ pub(crate) fn example(shell: &Shell, name: &str) -> Result<PathBuf> {
     program(shell, &["build", "--workspace", "--example", name], "example", name)
 }
 
-/// Builds with `cargo`. Returns the program of this kind ("bin", "bench") and name.
+/// Builds with `cargo`. Returns the program of this kind ("bin", "bench", "example") and name.
 pub(crate) fn program(shell: &Shell, cargo: &[&str], kind: &str, name: &str) -> Result<PathBuf> {
     let messages = cmd!(shell, "cargo {cargo...} --quiet --message-format json").quiet().read()?;
     executable(&messages, kind, name).with_context(|| format!("cargo names no program {name}"))

@@ -31,9 +31,10 @@ pub(crate) struct Scoreboard {
 struct Holes {
     sacked: RangeSet,
     sacked_segments: u64,
-    /// Numbers of lost segments in the order they were noticed. An entry is void when its segment is no longer lost.
+    /// Numbers of lost segments: in ascending order, behind them those noticed since the first was asked for. An entry is void when its
+    /// segment is no longer lost.
     lost: VecDeque<u64>,
-    /// They are not in ascending order.
+    /// Not all of them are in ascending order.
     is_mixed: bool,
     /// Payload of the segments that are lost and have not been retransmitted.
     waiting: Bytes,
