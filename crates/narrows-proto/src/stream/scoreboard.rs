@@ -363,6 +363,15 @@ impl Scoreboard {
         None
     }
 
+    /// Retransmissions that are neither delivered nor lost.
+    pub(super) fn retransmitted_in_flight(&self) -> u64 {
+        if self.holes.is_none() {
+            return 0;
+        }
+        let again = |sent: &&Sent| sent.retransmitted && sent.state == State::InFlight;
+        self.segments.iter().filter(again).count() as u64
+    }
+
     /// Segment `number` is the first that has not been acknowledged.
     pub(crate) fn is_first(&self, number: u64) -> bool {
         number == self.front

@@ -306,10 +306,13 @@ impl Sender {
         let (una, next) = (self.board.una(), self.handed_over());
         let is_classic = self.ecn == Ecn::Classic;
         self.cwr |= is_classic;
-        let troubles = self.troubles();
-        troubles.undo = Some(Undo { from: una, resent: 0, duplicates: 0 });
+        // A timeout after one that brought nothing belongs to it: both are needless if all that either retransmitted was.
+        if !matches!(event, Congestion::Timeout { repeated: true, .. }) {
+            let resent = self.board.retransmitted_in_flight();
+            self.troubles().undo = Some(Undo { from: una, resent, duplicates: 0 });
+        }
         if is_classic {
-            troubles.reduced_until = Some(next);
+            self.troubles().reduced_until = Some(next);
         }
     }
 

@@ -211,7 +211,8 @@ enum Probe {
     },
 }
 
-/// Whether everything retransmitted since the last loss had in fact arrived (RFC 3708 §3).
+/// Whether everything retransmitted since the last loss, and what of it was on its way then, had in fact arrived (RFC 3708 §3;
+/// `tcp_init_undo` of Linux).
 #[derive(Clone, Copy, Debug)]
 struct Undo {
     /// SND.UNA when the window was reduced; duplicates of older data say nothing of it.

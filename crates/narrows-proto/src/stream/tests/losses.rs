@@ -146,3 +146,36 @@ fn a_timeout_for_what_was_lost_is_not_taken_back() {
     let Stats { retransmissions, timeouts, spurious, .. } = pipe.stats();
     assert_eq!((retransmissions, timeouts, spurious), (21, 1, 0));
 }
+
+#[test]
+fn timeouts_of_which_one_was_needless_are_not_taken_back() {
+    // The first window is lost, and the first retransmission. The second one arrives, and its acknowledgment waits for longer than the
+    // timeout after it, so that the third is a duplicate.
+    let (min_rto, ack_delay) = (Span::from_ms(5), Span::from_ms(40));
+    let params = Params { min_rto, ack_delay, tail_loss_probe: false, ..Params::default() };
+    let pipe = Pipe::with(params, &reno(), 40, losing_where(|number| (1..=11).contains(&number))).run();
+    let Stats { retransmissions, timeouts, spurious, .. } = pipe.stats();
+    assert_eq!((retransmissions, timeouts, spurious), (12, 3, 0), "{:?}", pipe.stats());
+    // What is left is repaired within some round trips of the third timeout.
+    let third = Span::from_ms(5 + 10 + 20);
+    assert!(pipe.delivered_at < Time::ZERO + third + Span::from_ms(3), "{}", pipe.delivered_at);
+}
+
+#[test]
+fn a_needless_probe_does_not_take_back_a_recovery() {
+    // Segment 5 of 10 is lost, those after it are late, and a probe sends the last of them again in the meantime.
+    let late = Span::from_us(280);
+    let fate = move |forward, number| match number {
+        5 if forward => Fate::Lose,
+        6..=10 if forward => Fate::Delay(late),
+        _ => Fate::Arrive,
+    };
+    let pipe = Pipe::new(&window(10), 10, fate).run();
+    let Stats { retransmissions, probes, recoveries, timeouts, spurious, .. } = pipe.stats();
+    assert_eq!(
+        (retransmissions, probes, recoveries, timeouts, spurious),
+        (2, 1, 1, 0, 0),
+        "{:?}",
+        pipe.stats()
+    );
+}
