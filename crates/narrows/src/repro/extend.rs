@@ -1,16 +1,16 @@
-//! More seeds for experiments with undecided claims.
+//! More seeds for experiments with undecided claims, and for those by which a miss may be explained.
 
 use std::collections::BTreeSet;
 
 use super::judge::undecided;
 use super::needed::sources;
-use super::observed::{Observed, Samples};
+use super::observed::{Alternative, Observed, Samples};
 use super::study::add_sweeps;
 use super::{Measured, Run, Study, experiment_of, seeds};
 use crate::diagnostic::Checked;
 
 impl Study {
-    /// Adds runs of experiments that undecided claims are about, if the number of seeds is left to verdicts. The study is complete
+    /// Adds runs of experiments that undecided claims and explanations are about, if the number of seeds is left to verdicts. The study is complete
     /// if nothing was added.
     ///
     /// `measured` is of all runs so far, in their order.
@@ -20,27 +20,29 @@ impl Study {
     pub fn extend<'a>(&mut self, measured: impl IntoIterator<Item = &'a Measured>) -> Checked<bool> {
         let before = self.runs.len();
         if self.seeds.is_none() {
-            for experiment in self.undecided(self.samples(measured)) {
-                let as_chosen = |run: &&Run| run.experiment == experiment && run.alternative.is_none();
-                let seeds = self.runs.iter().filter(as_chosen).count() as u32;
+            for (experiment, alternative) in self.undecided(self.samples(measured)) {
+                let same = |run: &&Run| run.experiment == experiment && run.alternative == alternative;
+                let seeds = self.runs.iter().filter(same).count() as u32;
                 if let Some(next) = seeds::next(seeds) {
-                    self.add_runs(experiment, None, seeds + 1..=next)?;
+                    self.add_runs(experiment, alternative, seeds + 1..=next)?;
                 }
             }
         }
         Ok(self.runs.len() > before)
     }
 
-    /// Numbers of the experiments that undecided claims are about, by the values of all quantities.
-    fn undecided(&self, mut samples: Samples) -> Vec<usize> {
+    /// Numbers of the experiments that undecided claims and explanations are about, with their alternatives, by the values of all
+    /// quantities.
+    fn undecided(&self, mut samples: Samples) -> BTreeSet<(usize, Alternative)> {
         add_sweeps(&self.paper, &mut samples);
         let observed = Observed::new(&self.paper, &samples);
-        let claims = self.claims.iter().filter(|claim| claim.not_counted.is_none());
-        let undecided = claims.filter(|claim| undecided(claim, &observed));
-        let quantities: BTreeSet<&str> = undecided.flat_map(|claim| claim.quantities()).collect();
-        let sources = quantities.iter().flat_map(|quantity| sources(&self.paper.sweeps, quantity));
-        let names: BTreeSet<&str> = sources.map(experiment_of).collect();
-        (0..self.experiments.len()).filter(|each| names.contains(&*self.experiments[*each].name)).collect()
+        let undecided = undecided(&self.claims, &self.parameters, &observed);
+        let sources = undecided.into_iter().flat_map(|(alternative, quantity)| {
+            let sources = sources(&self.paper.sweeps, quantity);
+            sources.map(move |quantity| (experiment_of(quantity), alternative))
+        });
+        let number = |name: &str| self.experiments.iter().position(|each| each.name == name);
+        sources.filter_map(|(name, alternative)| Some((number(name)?, alternative))).collect()
     }
 }
 

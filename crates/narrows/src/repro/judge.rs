@@ -1,5 +1,7 @@
 //! From what was measured to verdicts.
 
+use std::collections::BTreeSet;
+
 use super::claim::Claim;
 use super::observed::{Alternative, Observed};
 use super::outcome::{Judged, Tested};
@@ -14,11 +16,31 @@ pub(super) fn judge(
     parameters: &[Parameter],
     observed: &Observed<'_>,
 ) -> (Vec<Judged>, Vec<String>) {
-    let measured: Vec<_> = claims.iter().map(|claim| measured_of(claim, observed)).collect();
-    let judge = Judge { claims, parameters, observed, measured };
+    let judge = Judge::new(claims, parameters, observed);
     let judged: Vec<_> = (0..claims.len()).map(|number| judge.claim(number)).collect();
     let errors = judged.iter().filter_map(|judged| judge.error(judged)).collect();
     (judged, errors)
+}
+
+/// Quantities of which other seeds might give a claim another verdict, and with which alternative: those of claims that count, and
+/// those by which misses may be explained.
+pub(super) fn undecided<'a>(
+    claims: &'a [Claim],
+    parameters: &'a [Parameter],
+    observed: &'a Observed<'a>,
+) -> BTreeSet<(Alternative, &'a str)> {
+    let judge = Judge::new(claims, parameters, observed);
+    let mut quantities = BTreeSet::new();
+    for (number, claim) in claims.iter().enumerate().filter(|(_, claim)| claim.not_counted.is_none()) {
+        if is_undecided(claim, judge.measured[number]) {
+            quantities.extend(claim.quantities().map(|quantity| (None, quantity)));
+        }
+        let explained = claim.explained.as_ref().filter(|_| judge.claim(number).verdict == Verdict::Miss);
+        let places = explained.map(|explained| judge.undecided_of(claim, explained));
+        let terms = places.into_iter().flatten().flat_map(Place::terms);
+        quantities.extend(terms.filter_map(|term| judge.term(term)));
+    }
+    quantities
 }
 
 /// Everything that verdicts depend on.
@@ -29,7 +51,12 @@ struct Judge<'a> {
     measured: Vec<Option<Estimate>>,
 }
 
-impl Judge<'_> {
+impl<'a> Judge<'a> {
+    fn new(claims: &'a [Claim], parameters: &'a [Parameter], observed: &'a Observed<'a>) -> Self {
+        let measured = claims.iter().map(|claim| measured_of(claim, observed)).collect();
+        Self { claims, parameters, observed, measured }
+    }
+
     fn claim(&self, number: usize) -> Judged {
         let (claim, measured) = (&self.claims[number], self.measured[number]);
         let mean = |number: usize| self.measured[number].map(|estimate| estimate.mean);
@@ -55,25 +82,57 @@ impl Judge<'_> {
 
     /// Whether the other set-up gives what the claim expects, and predicts a number that it was not found by.
     fn test(&self, claim: &Claim, explained: &Explanation) -> Tested {
-        let inside = |claim: &Claim, place: &Place| {
-            self.place(place).is_some_and(|found| claim.expected.holds(found.mean) && settles(claim, &found))
-        };
         let text = |place: &Place| {
             with_interval(self.place(place).as_ref(), if place.over.is_some() { "×" } else { "" })
         };
-        let mut predicted = Vec::new();
-        for (id, place) in &explained.predicts {
-            let Some(other) = self.claims.iter().find(|other| other.id == *id) else { continue };
-            let chosen = *id == claim.id || explained.found.contains(id) || self.fitted(id).next().is_some();
-            let is_number = matches!(other.expected, Expected::Value { .. }) && other.counts();
-            predicted.push((other.clone(), text(place), is_number && !chosen && inside(other, place)));
-        }
-        let there = explained.by.iter().all(|place| inside(claim, place));
+        let predicted = self
+            .predicted(claim, explained)
+            .map(|(other, place, tells)| (other.clone(), text(place), tells && self.gives(place, other)));
+        let predicted: Vec<_> = predicted.collect();
+        let there = explained.by.iter().all(|place| self.gives(place, claim));
         Tested {
             measured: explained.by.iter().map(text).collect(),
             holds: there && predicted.iter().any(|(.., holds)| *holds),
             predicted,
         }
+    }
+
+    /// Claims that the other set-up predicts, where they are measured there, and whether they tell something: a number that neither
+    /// that set-up nor another setting was chosen by.
+    fn predicted<'b>(
+        &self,
+        claim: &Claim,
+        explained: &'b Explanation,
+    ) -> impl Iterator<Item = (&'a Claim, &'b Place, bool)> {
+        explained.predicts.iter().filter_map(|(id, place)| {
+            let other = self.claims.iter().find(|other| other.id == *id)?;
+            let chosen = *id == claim.id || explained.found.contains(id) || self.fitted(id).next().is_some();
+            let is_number = matches!(other.expected, Expected::Value { .. }) && other.counts();
+            Some((other, place, is_number && !chosen))
+        })
+    }
+
+    /// What was measured there is what the claim expects.
+    fn gives(&self, place: &Place, claim: &Claim) -> bool {
+        self.place(place).is_some_and(|found| claim.expected.holds(found.mean) && settles(claim, &found))
+    }
+
+    /// Where other seeds might make an explanation hold; nowhere if it fails elsewhere.
+    fn undecided_of<'b>(&self, claim: &'b Claim, explained: &'b Explanation) -> Vec<&'b Place> {
+        let open = |(other, place): &(&Claim, &Place)| {
+            !self.gives(place, other) && is_undecided(other, self.place(place))
+        };
+        let by = explained.by.iter().map(|place| (claim, place));
+        let predicted = self.predicted(claim, explained).filter(|(.., tells)| *tells);
+        let predicted: Vec<_> = predicted.map(|(other, place, _)| (other, place)).collect();
+        let holds = |(other, place): &(&Claim, &Place)| self.gives(place, other);
+        let by_fails = by.clone().any(|each| !holds(&each) && !open(&each));
+        let is_predicted = predicted.iter().any(holds);
+        if by_fails || !is_predicted && !predicted.iter().any(open) {
+            return Vec::new();
+        }
+        let predicted = predicted.into_iter().filter(|_| !is_predicted);
+        by.chain(predicted).filter(open).map(|(_, place)| place).collect()
     }
 
     /// A note with measured values in place of quantities.
@@ -117,7 +176,7 @@ impl Judge<'_> {
     }
 
     /// A quantity and the number of its alternative.
-    fn term<'a>(&self, Term { quantity, varied }: &'a Term) -> Option<(Alternative, &'a str)> {
+    fn term<'b>(&self, Term { quantity, varied }: &'b Term) -> Option<(Alternative, &'b str)> {
         let alternative = match varied {
             None => None,
             Some((parameter, value)) => {
@@ -135,11 +194,10 @@ fn settles(claim: &Claim, found: &Estimate) -> bool {
     found.interval.is_none_or(|interval| claim.expected.settles(interval))
 }
 
-/// Other seeds might give a claim another verdict: values that hold and values that do not are both in its interval, or, without one,
-/// between its smallest and its largest value; or only one or two seeds gave a value. The last step is left
+/// Other seeds might give a claim another verdict: values that hold and values that do not are both in the interval, or, without one,
+/// between the smallest and the largest value; or only one or two seeds gave a value. The last step is left
 /// out if its seeds are not expected to decide it (stopping for futility).
-pub(super) fn undecided(claim: &Claim, observed: &Observed<'_>) -> bool {
-    let found = measured_of(claim, observed);
+fn is_undecided(claim: &Claim, found: Option<Estimate>) -> bool {
     found.is_some_and(|found| {
         let (low, high) = found.interval.unwrap_or(found.range);
         let leaves_open = |interval| claim.expected.is_undecided(found.mean, interval);
@@ -210,21 +268,48 @@ mod tests {
         assert_eq!(verdict(&[10.0], &["b"]), Verdict::Match);
     }
 
-    #[test]
-    fn what_a_wide_interval_leaves_open_explains_nothing() {
+    /// A claim that measures 20 in place of 10, one beside it that does not hold either, and what another set-up gives for both.
+    fn explained<T>(there: &[f64], predicted: &[f64], of: impl Fn(&[Claim], &Observed<'_>) -> T) -> T {
         let beside =
             "[[claim]]\nid = \"b\"\nfigure = \"1\"\nsource = \"p\"\nstatement = \"s\"\nquantity = \"w.b.x\"";
         let explained =
             "explained = { under = \"c\", by = [\"w.c.x\"], found = [], predicts = { b = \"w.d.x\" } }";
         let claims = claims(&format!("{TEN}\n{explained}\n{beside}\n{TEN}"));
+        let found = [("w.a.x", &[20.0][..]), ("w.b.x", &[30.0]), ("w.c.x", there), ("w.d.x", predicted)];
+        let (paper, found) = (Paper::default(), samples(&found));
+        of(&claims, &Observed::new(&paper, &found))
+    }
+
+    const NEAR: [f64; 3] = [9.9, 10.0, 10.1];
+    const WIDE: [f64; 3] = [8.0, 10.0, 12.5];
+    const FAR: [f64; 3] = [19.9, 20.0, 20.1];
+
+    #[test]
+    fn what_a_wide_interval_leaves_open_explains_nothing() {
         let verdict = |there: &[f64], predicted: &[f64]| {
-            let found = [("w.a.x", &[20.0][..]), ("w.b.x", &[30.0]), ("w.c.x", there), ("w.d.x", predicted)];
-            let (paper, found) = (Paper::default(), samples(&found));
-            judge(&claims, &[], &Observed::new(&paper, &found)).0[0].verdict
+            explained(there, predicted, |claims, observed| judge(claims, &[], observed).0[0].verdict)
         };
-        let (near, wide) = ([9.9, 10.0, 10.1], [8.0, 10.0, 12.5]);
-        assert_eq!(verdict(&near, &near), Verdict::Explained);
-        assert_eq!([verdict(&wide, &near), verdict(&near, &wide)], [Verdict::Miss; 2]);
+        assert_eq!(verdict(&NEAR, &NEAR), Verdict::Explained);
+        assert_eq!([verdict(&WIDE, &NEAR), verdict(&NEAR, &WIDE)], [Verdict::Miss; 2]);
+    }
+
+    #[test]
+    fn an_explanation_needs_seeds_where_they_might_make_it_hold() {
+        let undecided = |there: &[f64], predicted: &[f64]| {
+            explained(there, predicted, |claims, observed| {
+                // The claims themselves have one seed, which leaves them undecided.
+                let all = undecided(claims, &[], observed).into_iter();
+                let there =
+                    all.map(|(_, quantity)| quantity).filter(|name| !["w.a.x", "w.b.x"].contains(name));
+                there.map(str::to_owned).collect::<Vec<_>>().join(" ")
+            })
+        };
+        assert_eq!(undecided(&WIDE, &NEAR), "w.c.x");
+        assert_eq!(undecided(&NEAR, &WIDE), "w.d.x");
+        assert_eq!(undecided(&WIDE, &WIDE), "w.c.x w.d.x");
+        // It holds, or fails whatever others say.
+        let clear = [(NEAR, NEAR), (FAR, WIDE), (WIDE, FAR), (FAR, FAR)];
+        assert!(clear.iter().all(|(there, predicted)| undecided(there, predicted).is_empty()));
     }
 
     fn noted(note: &str) -> (Judged, Vec<String>) {

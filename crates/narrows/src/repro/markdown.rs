@@ -18,7 +18,8 @@ pub(super) const VERDICTS: &str = "Verdicts are computed. match: the measured va
     ratios, seed by seed. In brackets: 95 % confidence interval (Student's t of logarithms). In parentheses, with fewer than three \
     seeds or a seed that has 0: the smallest and the largest value, or why there is no interval. Unless a number is asked for, \
     experiments have three seeds, and those with an undecided claim five, then ten: one whose interval has values that hold and values \
-    that do not, or, without an interval, the range of its values; or of which only one or two seeds gave a value.";
+    that do not, or, without an interval, the range of its values; or of which only one or two seeds gave a value. So have those by which \
+    a miss may be explained, if what was measured there leaves that undecided.";
 
 /// Meaning of the rows of a parameter's table.
 pub(super) const ROWS: &str = "The chosen value stands first. Other rows have what was measured, and its ratio to the first row, seed by seed: \
