@@ -65,6 +65,8 @@ pub(crate) const BENCHMARKS: [&str; 2] = [controls::BENCHMARK, packet_path::BENC
 /// Builds a benchmark with names and places of inlined functions, which do not change the code.
 pub(crate) fn build(shell: &Shell, benchmark: &str) -> Result<PathBuf> {
     let _debug = shell.push_env("CARGO_PROFILE_BENCH_DEBUG", "1");
+    // As in Cargo.toml, even where the command is built without.
+    let _optimized = shell.push_env("CARGO_PROFILE_BENCH_LTO", "thin");
     bench::build(shell, benchmark)
 }
 
