@@ -112,7 +112,7 @@ impl<'a> Judge<'a> {
         })
     }
 
-    /// What was measured there is what the claim expects.
+    /// Measured there is as the claim expects.
     fn gives(&self, place: &Place, claim: &Claim) -> bool {
         self.place(place).is_some_and(|found| claim.expected.holds(found.mean) && settles(claim, &found))
     }
