@@ -31,7 +31,7 @@ impl Sender {
         if frame.ack > una_before {
             self.board.acknowledge(frame.ack, &mut tally);
         }
-        self.take_sacks(now, frame, &mut tally);
+        let is_taken_back = self.take_sacks(now, frame, &mut tally);
         if let Some(sent_at) = tally.oldest_once {
             self.rtt.add(now.saturating_since(sent_at));
             self.sampled = true;
@@ -48,7 +48,8 @@ impl Sender {
         self.finish_repair();
         let mut lost = Bytes::ZERO;
         let mut look_again = Time::NEVER;
-        if self.board.sacked_segments() > 0 || self.repair != Repair::None {
+        // What was retransmitted has arrived, so what was sent before it and has not is lost all the same.
+        if self.board.sacked_segments() > 0 || self.repair != Repair::None || is_taken_back {
             (lost, look_again) = self.detect_losses(now, before);
         }
         if frame.ece && self.ecn == Ecn::Classic {
@@ -90,19 +91,20 @@ impl Sender {
         }
     }
 
-    fn take_sacks(&mut self, now: Time, frame: &AckFrame, tally: &mut Tally) {
+    /// Returns whether they take the last reduction back.
+    fn take_sacks(&mut self, now: Time, frame: &AckFrame, tally: &mut Tally) -> bool {
         if frame.sacks.is_empty() {
-            return;
+            return false;
         }
         let duplicate = frame.sacks.duplicate(frame.ack);
         // In the order of sequence: what one acknowledgment reports has not been reordered (RFC 8985 §6.2 step 3).
         for block in frame.sacks.ascending(usize::from(duplicate.is_some())) {
             self.board.sack(block, tally);
         }
-        if let Some(duplicate) = duplicate {
+        duplicate.is_some_and(|duplicate| {
             self.rack_tlp.on_duplicate(self.board.una(), self.handed_over());
-            self.confirm_duplicate(now, duplicate.end);
-        }
+            self.confirm_duplicate(now, duplicate.end)
+        })
     }
 
     #[cold]
@@ -112,16 +114,16 @@ impl Sender {
         counts.reordering = counts.reordering.max(Bytes::new(tally.distance));
     }
 
-    /// One retransmission, of data up to `end`, was needless. When all of them were, so was the reduction.
-    fn confirm_duplicate(&mut self, now: Time, end: u64) {
-        let Some(troubles) = &mut self.troubles else { return };
-        let Some(undo) = troubles.undo.as_mut().filter(|undo| undo.resent > 0 && end > undo.from) else {
-            return;
-        };
+    /// One retransmission, of data up to `end`, was needless. When all of them were, so was the reduction: it is taken back.
+    fn confirm_duplicate(&mut self, now: Time, end: u64) -> bool {
+        let undo = self.troubles.as_mut().and_then(|troubles| troubles.undo.as_mut());
+        let Some(undo) = undo.filter(|undo| undo.resent > 0 && end > undo.from) else { return false };
         undo.duplicates += 1;
-        if undo.duplicates >= undo.resent {
+        let all_were = undo.duplicates >= undo.resent;
+        if all_were {
             self.take_back(now);
         }
+        all_were
     }
 
     /// The edge has moved.

@@ -179,3 +179,17 @@ fn a_needless_probe_does_not_take_back_a_recovery() {
         pipe.stats()
     );
 }
+
+#[test]
+fn losses_from_before_a_needless_timeout_are_noticed_at_once() {
+    // The first window is lost, and one of the two retransmissions that follow the second timeout. The other one is alone: its
+    // acknowledgment waits for longer than the third timeout, which is needless.
+    let (min_rto, ack_delay) = (Span::from_ms(5), Span::from_ms(40));
+    let params = Params { min_rto, ack_delay, tail_loss_probe: false, ..Params::default() };
+    let lost = |number| (1..=10).contains(&number) || number == 14;
+    let pipe = Pipe::with(params, &reno(), 40, losing_where(lost)).run();
+    let Stats { timeouts, spurious, .. } = pipe.stats();
+    assert_eq!((timeouts, spurious), (3, 1), "{:?}", pipe.stats());
+    let third = Span::from_ms(5 + 10 + 20);
+    assert!(pipe.delivered_at < Time::ZERO + third + Span::from_ms(3), "{}", pipe.delivered_at);
+}
