@@ -9,6 +9,9 @@ use crate::units::Span;
 /// Differs from RFC 6298 §2.4: the minimum bounds the margin above SRTT and not the sum, as in Linux. RTTVAR vanishes on
 /// a path of constant delay; with a minimum below the round-trip time, the timer would then expire just before the
 /// answer to each retransmission.
+///
+/// Differs from RFC 7323 §4: retransmitted segments give no samples by their timestamps, so that a timeout stays doubled until a segment
+/// that was sent once is acknowledged (Karn's rule, §3 of RFC 6298).
 #[derive(Clone, Debug)]
 pub(crate) struct RttEstimator {
     srtt: Span,

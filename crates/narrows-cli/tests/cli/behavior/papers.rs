@@ -157,11 +157,11 @@ fn the_example_repeats_a_figure_of_another_paper() {
 #[test]
 fn experiments_with_an_undecided_claim_get_more_seeds_than_others() {
     let place = holding(&[]);
-    let output = narrows(&place, &["repro", "rackcc", "--figure", "Figure 3b", "--out", "a"]);
+    let output = narrows(&place, &["repro", "rackcc", "--figure", "Figure 3a", "--out", "a"]);
     assert_eq!(status(&output), Some(0), "{}", text(&output.stderr));
     assert!(text(&output.stderr).contains(" more runs, of claims that other seeds might change"));
     let found = json(&place.path().join("a/claims.json"));
-    assert_eq!(found["command"], "narrows repro rackcc --figure \"Figure 3b\"");
+    assert_eq!(found["command"], "narrows repro rackcc --figure \"Figure 3a\"");
     let details = found["details"].as_object().expect("claims by their names");
     let samples: Vec<u64> = details.values().filter_map(|claim| claim["samples"].as_u64()).collect();
     assert!(samples.contains(&3) && samples.iter().any(|samples| *samples > 3), "{samples:?}");
