@@ -162,7 +162,6 @@ fn experiments_with_an_undecided_claim_get_more_seeds_than_others() {
     assert!(text(&output.stderr).contains(" more runs, of claims that other seeds might change"));
     let found = json(&place.path().join("a/claims.json"));
     assert_eq!(found["command"], "narrows repro rackcc --figure \"Figure 3a\"");
-    let details = found["details"].as_object().expect("claims by their names");
-    let samples: Vec<u64> = details.values().filter_map(|claim| claim["samples"].as_u64()).collect();
-    assert!(samples.contains(&3) && samples.iter().any(|samples| *samples > 3), "{samples:?}");
+    let samples = |claim: &str| found["details"][claim]["samples"].as_u64();
+    assert_eq!((samples("coop-ahead-100"), samples("coop-ahead-5")), (Some(5), Some(3)), "{found}");
 }
