@@ -10,8 +10,10 @@ use crate::units::Span;
 /// a path of constant delay; with a minimum below the round-trip time, the timer would then expire just before the
 /// answer to each retransmission.
 ///
-/// Differs from RFC 7323 §4: retransmitted segments give no samples by their timestamps, so that a timeout stays doubled until a segment
-/// that was sent once is acknowledged (Karn's rule, §3 of RFC 6298).
+/// Segments that were sent once give samples (Karn's rule, §3 of RFC 6298). Where an acknowledgment has none, the timestamp it echoes does
+/// (RFC 7323 §4.1), and ends the back-off.
+///
+/// Differs from Linux: such a sample is exact. There it is a multiple of 1 ms (of 1 us since 6.7, where a route asks for it).
 #[derive(Clone, Debug)]
 pub(crate) struct RttEstimator {
     srtt: Span,

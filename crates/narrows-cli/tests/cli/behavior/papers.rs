@@ -163,5 +163,5 @@ fn experiments_with_an_undecided_claim_get_more_seeds_than_others() {
     let found = json(&place.path().join("a/claims.json"));
     assert_eq!(found["command"], "narrows repro rackcc --figure \"Figure 3a\"");
     let samples = |claim: &str| found["details"][claim]["samples"].as_u64();
-    assert_eq!((samples("coop-ahead-100"), samples("coop-ahead-5")), (Some(5), Some(3)), "{found}");
+    assert_eq!((samples("coop-ahead-100"), samples("coop-ahead-5")), (Some(10), Some(3)), "{found}");
 }

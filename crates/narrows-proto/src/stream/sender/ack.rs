@@ -28,15 +28,13 @@ impl Sender {
         let before = self.flight(params);
         let (una_before, window_before) = (self.board.una(), self.limit.cwnd);
         let mut tally = Tally::new(now, self.rtt.min());
+        let repaired = self.board.retransmitted_edge();
         if frame.ack > una_before {
             self.board.acknowledge(frame.ack, &mut tally);
         }
         let is_taken_back = self.take_sacks(now, frame, &mut tally);
-        if let Some(sent_at) = tally.oldest_once {
-            self.rtt.add(now.saturating_since(sent_at));
-            self.sampled = true;
-        }
         let moved_on = self.board.una() > una_before;
+        self.measure(now, una_before, repaired, &tally, frame);
         if moved_on {
             self.move_on(now, una_before, frame);
         }
@@ -133,6 +131,37 @@ impl Sender {
             self.judge_timeout(now, una_before, frame);
         }
         self.restart_timeout(now);
+    }
+
+    /// Takes a sample of the round-trip time: of a segment that was sent once, or else by the timestamp.
+    #[inline]
+    fn measure(&mut self, now: Time, una: u64, repaired: Option<Time>, tally: &Tally, frame: &AckFrame) {
+        if let Some(sent_at) = tally.oldest_once {
+            self.rtt.add(now.saturating_since(sent_at));
+            self.sampled = true;
+        } else if let Some(sent_at) = repaired
+            && self.board.una() > una
+        {
+            self.sample_by_timestamp(now, una, sent_at, frame);
+        }
+    }
+
+    /// All that was acknowledged had been retransmitted; what was at the edge, at `una`, was sent last at `sent_at`. Only then is the echoed
+    /// timestamp asked (RFC 7323 §4.1; `tcp_ack_update_rtt` of Linux). It ends the back-off of the timeout.
+    ///
+    /// An answer that came sooner than the path allows for, or with a duplicate, is to an earlier retransmission, of which the time is not
+    /// kept: no sample.
+    #[cold]
+    fn sample_by_timestamp(&mut self, now: Time, una: u64, sent_at: Time, frame: &AckFrame) {
+        let undo = self.troubles.as_ref().and_then(|troubles| troubles.undo);
+        let echoed = match undo.filter(|undo| undo.from == una) {
+            Some(undo) if !frame.again => undo.first_sent,
+            _ => Some(sent_at).filter(|_| frame.again && frame.sacks.duplicate(frame.ack).is_none()),
+        };
+        let sample = echoed.map(|at| now.saturating_since(at));
+        if let Some(sample) = sample.filter(|sample| *sample >= self.rtt.min()) {
+            self.rtt.add(sample);
+        }
     }
 
     /// The first acknowledgment after a timeout that moves on. If it answers the first transmission of what the timer has given up, its
@@ -311,7 +340,8 @@ impl Sender {
         // A timeout after one that brought nothing belongs to it: both are needless if all that either retransmitted was.
         if !matches!(event, Congestion::Timeout { repeated: true, .. }) {
             let resent = self.board.retransmitted_in_flight();
-            self.troubles().undo = Some(Undo { from: una, resent, duplicates: 0 });
+            let first_sent = self.board.first_sent();
+            self.troubles().undo = Some(Undo { from: una, resent, duplicates: 0, first_sent });
         }
         if is_classic {
             self.troubles().reduced_until = Some(next);

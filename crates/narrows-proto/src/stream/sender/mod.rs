@@ -220,6 +220,8 @@ struct Undo {
     resent: u64,
     /// Duplicates the receiver has reported (RFC 2883).
     duplicates: u64,
+    /// When the segment at `from` had been sent, if once.
+    first_sent: Option<Time>,
 }
 
 /// Data outstanding before an acknowledgment or a timer changed it.

@@ -79,6 +79,18 @@ fn a_blackout_is_survived_with_doubling_timeouts() {
 }
 
 #[test]
+fn an_answer_to_a_retransmission_ends_the_back_off() {
+    // The first window is lost and two retransmissions of its first segment. The third one is answered, the two that follow are lost.
+    let lost = |number| (1..=12).contains(&number) || (14..=15).contains(&number);
+    let (min_rto, ack_every, tail_loss_probe) = (Span::from_ms(5), 1, false);
+    let params = Params { min_rto, ack_every, tail_loss_probe, ..Params::default() };
+    let pipe = Pipe::with(params, &reno(), 10, losing_where(lost)).run();
+    let gaps = pipe.sent.windows(2).map(|pair| pair[1].0 - pair[0].0).filter(|gap| *gap > Span::from_ms(4));
+    let gaps: Vec<_> = gaps.map(|gap| (gap.as_secs_f64() * 1000.0).round()).collect();
+    assert_eq!(gaps, [5.0, 10.0, 20.0, 5.0]);
+}
+
+#[test]
 fn the_timer_of_a_loss_that_time_proves_expires_by_its_slack_later_and_before_the_timeout() {
     // The third of four segments is lost; one beyond it proves nothing by itself (RFC 5681 wants three).
     let took = |slack: Option<u64>| {
