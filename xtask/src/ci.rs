@@ -1,6 +1,7 @@
 //! Steps that must pass before a change is taken.
 
 use std::env;
+use std::panic::resume_unwind;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
@@ -21,23 +22,31 @@ pub(crate) fn test(shell: &Shell) -> Result<()> {
 /// Work of one step.
 type Step = (&'static str, fn(&Shell) -> Result<()>);
 
-/// In this order.
-const STEPS: [Step; 15] = [
+/// Steps that use all cores, one after the other.
+const FIRST: [Step; 6] = [
     ("format and lints", lints),
     ("structure", |shell| structure::run(shell, &structure::Arguments::default())),
     ("words", words::run),
     ("tests", tests),
     ("controls for the kernel", bpf::checked),
     ("documentation", documentation),
-    ("guide", |shell| guide::run(shell, &guide::Arguments::default())),
-    ("viewers", viewers::run),
-    ("playground", playground::checked),
-    ("README", readme::run),
-    ("Python package", |shell| python::run(shell, &python::Arguments::default())),
-    ("papers", repro::quick),
-    ("fidelity", fidelity::quick),
-    ("instructions", |shell| instructions::run(shell, &instructions::Arguments::default())),
-    ("attack", |shell| attack::run(shell, &attack::Arguments::short())),
+];
+
+/// Steps that mostly use one core: two lists side by side, each in order.
+const BESIDE: [&[Step]; 2] = [
+    &[
+        ("guide", |shell| guide::run(shell, &guide::Arguments::default())),
+        ("viewers", viewers::run),
+        ("playground", playground::checked),
+        ("README", readme::run),
+        ("papers", repro::quick),
+    ],
+    &[
+        ("Python package", |shell| python::run(shell, &python::Arguments::default())),
+        ("fidelity", fidelity::quick),
+        ("instructions", |shell| instructions::run(shell, &instructions::Arguments::default())),
+        ("attack", |shell| attack::run(shell, &attack::Arguments::short())),
+    ],
 ];
 
 /// Each thing is built once, backtraces have no lines, and the command is not optimized across crates, which takes a minute and a half:
@@ -57,16 +66,32 @@ pub(crate) fn all(shell: &Shell) -> Result<()> {
         .stdout(Stdio::null())
         .stderr(Stdio::null());
     let ahead = ahead.spawn();
-    let _settings = SETTINGS.map(|(name, value)| shell.push_env(name, value));
-    for (name, step) in STEPS {
-        let began = Instant::now();
-        step(shell).with_context(|| format!("{name} failed"))?;
-        eprintln!("passed: {name} in {} s", began.elapsed().as_secs());
-    }
+    in_order(shell, &FIRST)?;
+    std::thread::scope(|scope| {
+        let beside = BESIDE.map(|steps| {
+            let folder = shell.current_dir();
+            scope.spawn(move || {
+                let shell = Shell::new()?;
+                shell.change_dir(folder);
+                in_order(&shell, steps)
+            })
+        });
+        beside.into_iter().try_for_each(|steps| steps.join().unwrap_or_else(|panic| resume_unwind(panic)))
+    })?;
     if let Ok(mut ahead) = ahead {
         ahead.wait()?;
     }
     eprintln!("everything holds");
+    Ok(())
+}
+
+fn in_order(shell: &Shell, steps: &[Step]) -> Result<()> {
+    let _settings = SETTINGS.map(|(name, value)| shell.push_env(name, value));
+    for (name, step) in steps {
+        let began = Instant::now();
+        step(shell).with_context(|| format!("{name} failed"))?;
+        eprintln!("passed: {name} in {} s", began.elapsed().as_secs());
+    }
     Ok(())
 }
 
