@@ -40,7 +40,7 @@ pub(crate) fn follow(shell: &Shell, narrows: &Path, name: &str) -> Result<()> {
                 }
                 let root = shell.current_dir();
                 let at = if command.starts_with("cargo ") { &root } else { place };
-                check(&command, &output, at, &path).with_context(|| format!("{name}: $ {command}"))?;
+                check(shell, &command, &output, at, &path).with_context(|| format!("{name}: $ {command}"))?;
                 eprintln!("as {name} says: $ {command}");
             }
         }
@@ -48,9 +48,10 @@ pub(crate) fn follow(shell: &Shell, narrows: &Path, name: &str) -> Result<()> {
     Ok(())
 }
 
-fn check(command: &str, output: &str, folder: &Path, path: &str) -> Result<()> {
-    let mut shell = std::process::Command::new("sh");
-    let ended = shell.args(["-c", command]).current_dir(folder).env("PATH", path).output()?;
+/// The command has the settings of this shell: with others, cargo would build everything once more.
+fn check(shell: &Shell, command: &str, output: &str, folder: &Path, path: &str) -> Result<()> {
+    let _there = shell.push_dir(folder);
+    let ended = cmd!(shell, "sh -c {command}").env("PATH", path).quiet().ignore_status().output()?;
     let printed =
         String::from_utf8_lossy(&ended.stdout).into_owned() + &String::from_utf8_lossy(&ended.stderr);
     if output.is_empty() {
