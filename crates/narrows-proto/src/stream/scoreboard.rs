@@ -135,16 +135,6 @@ impl Scoreboard {
         }
     }
 
-    /// When the segment at the edge was sent last, if it was retransmitted.
-    pub(crate) fn retransmitted_edge(&self) -> Option<Time> {
-        self.segments.front().filter(|first| first.retransmitted).map(|first| first.sent_at)
-    }
-
-    /// When the segment at the edge was sent, if it was sent once.
-    pub(super) fn first_sent(&self) -> Option<Time> {
-        self.segments.front().filter(|first| !first.retransmitted).map(|first| first.sent_at)
-    }
-
     /// Everything has arrived below the first segment of which that is not known.
     pub(crate) fn acknowledge_front(&mut self, tally: &mut Tally) {
         if self.segments.front().is_some_and(|first| first.state == State::Sacked)
@@ -387,9 +377,9 @@ impl Scoreboard {
         number == self.front
     }
 
-    /// When the first segment that waits for an acknowledgment was sent.
-    pub(crate) fn oldest_sent_at(&self) -> Option<Time> {
-        self.segments.front().map(|sent| sent.sent_at)
+    /// The first segment that waits for an acknowledgment.
+    pub(super) fn first(&self) -> Option<&Sent> {
+        self.segments.front()
     }
 
     /// Number of the last segment.

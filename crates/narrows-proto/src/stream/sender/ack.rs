@@ -28,7 +28,7 @@ impl Sender {
         let before = self.flight(params);
         let (una_before, window_before) = (self.board.una(), self.limit.cwnd);
         let mut tally = Tally::new(now, self.rtt.min());
-        let repaired = self.board.retransmitted_edge();
+        let repaired = self.board.first().filter(|first| first.retransmitted).map(|first| first.sent_at);
         if frame.ack > una_before {
             self.board.acknowledge(frame.ack, &mut tally);
         }
@@ -340,7 +340,8 @@ impl Sender {
         // A timeout after one that brought nothing belongs to it: both are needless if all that either retransmitted was.
         if !matches!(event, Congestion::Timeout { repeated: true, .. }) {
             let resent = self.board.retransmitted_in_flight();
-            let first_sent = self.board.first_sent();
+            let first_sent =
+                self.board.first().filter(|first| !first.retransmitted).map(|first| first.sent_at);
             self.troubles().undo = Some(Undo { from: una, resent, duplicates: 0, first_sent });
         }
         if is_classic {

@@ -128,7 +128,7 @@ impl Sender {
                 .map_or(Bytes::MAX, |all| all.saturating_sub(self.flight_size()))
                 .min(Bytes::new(self.edge.saturating_sub(self.board.next()))),
             repairs: self.repair != Repair::None,
-            oldest_sent_at: self.board.oldest_sent_at(),
+            oldest_sent_at: self.board.first().map(|first| first.sent_at),
             release: self.pacer.release(),
         };
         let pace = self.pace(params);
