@@ -3,9 +3,11 @@
 use std::env;
 use std::panic::resume_unwind;
 use std::process::{Command, Stdio};
+use std::slice;
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use xshell::{Shell, cmd};
 
 use crate::{
@@ -32,21 +34,17 @@ const FIRST: [Step; 6] = [
     ("documentation", documentation),
 ];
 
-/// Steps that mostly use one core: two lists side by side, each in order.
-const BESIDE: [&[Step]; 2] = [
-    &[
-        ("guide", |shell| guide::run(shell, &guide::Arguments::default())),
-        ("viewers", viewers::run),
-        ("playground", playground::checked),
-        ("README", readme::run),
-        ("papers", repro::quick),
-    ],
-    &[
-        ("Python package", |shell| python::run(shell, &python::Arguments::default())),
-        ("fidelity", fidelity::quick),
-        ("instructions", |shell| instructions::run(shell, &instructions::Arguments::default())),
-        ("attack", |shell| attack::run(shell, &attack::Arguments::short())),
-    ],
+/// Steps that mostly use one core, longest first: two at a time.
+const REST: [Step; 9] = [
+    ("guide", |shell| guide::run(shell, &guide::Arguments::default())),
+    ("Python package", |shell| python::run(shell, &python::Arguments::default())),
+    ("playground", playground::checked),
+    ("instructions", |shell| instructions::run(shell, &instructions::Arguments::default())),
+    ("fidelity", fidelity::quick),
+    ("viewers", viewers::run),
+    ("papers", repro::quick),
+    ("attack", |shell| attack::run(shell, &attack::Arguments::short())),
+    ("README", readme::run),
 ];
 
 /// Each thing is built once, backtraces have no lines, and the command is not optimized across crates, which takes a minute and a half:
@@ -66,17 +64,17 @@ pub(crate) fn all(shell: &Shell) -> Result<()> {
         .stdout(Stdio::null())
         .stderr(Stdio::null());
     let ahead = ahead.spawn();
-    in_order(shell, &FIRST)?;
+    in_turn(shell, &Mutex::new(FIRST.iter()))?;
+    let (folder, rest) = (shell.current_dir(), Mutex::new(REST.iter()));
     std::thread::scope(|scope| {
-        let beside = BESIDE.map(|steps| {
-            let folder = shell.current_dir();
-            scope.spawn(move || {
+        let both = [(); 2].map(|()| {
+            scope.spawn(|| {
                 let shell = Shell::new()?;
-                shell.change_dir(folder);
-                in_order(&shell, steps)
+                shell.change_dir(&folder);
+                in_turn(&shell, &rest)
             })
         });
-        beside.into_iter().try_for_each(|steps| steps.join().unwrap_or_else(|panic| resume_unwind(panic)))
+        both.into_iter().try_for_each(|steps| steps.join().unwrap_or_else(|panic| resume_unwind(panic)))
     })?;
     if let Ok(mut ahead) = ahead {
         ahead.wait()?;
@@ -85,14 +83,20 @@ pub(crate) fn all(shell: &Shell) -> Result<()> {
     Ok(())
 }
 
-fn in_order(shell: &Shell, steps: &[Step]) -> Result<()> {
+/// Takes one step after the other until none is left, or one has failed.
+fn in_turn(shell: &Shell, steps: &Mutex<slice::Iter<'_, Step>>) -> Result<()> {
     let _settings = SETTINGS.map(|(name, value)| shell.push_env(name, value));
-    for (name, step) in steps {
+    let left = || steps.lock().unwrap_or_else(PoisonError::into_inner);
+    loop {
+        let next = left().next();
+        let Some((name, step)) = next else { return Ok(()) };
         let began = Instant::now();
-        step(shell).with_context(|| format!("{name} failed"))?;
+        if let Err(error) = step(shell) {
+            *left() = slice::Iter::default();
+            return Err(error.context(format!("{name} failed")));
+        }
         eprintln!("passed: {name} in {} s", began.elapsed().as_secs());
     }
-    Ok(())
 }
 
 /// Fetches and builds what steps of [`all`] need, in the order in which they come.

@@ -138,7 +138,7 @@ fn groups_show_what_their_flows_have_done() {
 
 #[test]
 fn a_run_that_is_paused_stands_still_and_shows_where() {
-    let plan = planned("two-dc-mix", &["stop.after='1000 s'"]);
+    let plan = planned("two-dc-mix", &["stop.after='50 s'"]);
     let control = Arc::new(Control::default());
     let watched = Watched::new(&plan, 1, &control);
     let quit = AtomicBool::new(false);
