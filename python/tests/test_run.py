@@ -148,9 +148,9 @@ def test_a_paper_is_repeated_and_judged(tmp_path: Path) -> None:
 
 
 def test_experiments_with_an_undecided_claim_get_more_seeds_than_others(tmp_path: Path) -> None:
-    narrows.repro("rackcc", figure="3a").save(tmp_path / "repro")
+    narrows.repro("rackcc", figure="3b").save(tmp_path / "repro")
     details = json.loads((tmp_path / "repro" / "claims.json").read_text())["details"]
-    assert [details[claim]["samples"] for claim in ("coop-ahead-100", "coop-ahead-5")] == [10, 3]
+    assert [details[claim]["samples"] for claim in ("coop-p30", "coop-p100")] == [10, 5]
 
 
 def test_a_paper_may_be_a_folder() -> None:

@@ -157,11 +157,11 @@ fn the_example_repeats_a_figure_of_another_paper() {
 #[test]
 fn experiments_with_an_undecided_claim_get_more_seeds_than_others() {
     let place = holding(&[]);
-    let output = narrows(&place, &["repro", "rackcc", "--figure", "Figure 3a", "--out", "a"]);
+    let output = narrows(&place, &["repro", "rackcc", "--figure", "Figure 3b", "--out", "a"]);
     assert_eq!(status(&output), Some(0), "{}", text(&output.stderr));
     assert!(text(&output.stderr).contains(" more runs, of claims that other seeds might change"));
     let found = json(&place.path().join("a/claims.json"));
-    assert_eq!(found["command"], "narrows repro rackcc --figure \"Figure 3a\"");
+    assert_eq!(found["command"], "narrows repro rackcc --figure \"Figure 3b\"");
     let samples = |claim: &str| found["details"][claim]["samples"].as_u64();
-    assert_eq!((samples("coop-ahead-100"), samples("coop-ahead-5")), (Some(10), Some(3)), "{found}");
+    assert_eq!((samples("coop-p30"), samples("coop-p100")), (Some(10), Some(5)), "{found}");
 }

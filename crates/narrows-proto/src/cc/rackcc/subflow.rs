@@ -265,10 +265,10 @@ impl Subflow {
     }
 
     /// Bytes on the wire that may be on its way. Packets come whole and acknowledgments for several, so a window has room for
-    /// one more: its rate is what bounds it on average.
+    /// the packet that is partly in it. One of two packets, DCTCP's smallest, has two on their way, and not three.
     pub fn in_flight(&self) -> Bytes {
         Bytes::from_f64(match self.params.control {
-            Control::Window => (self.value + self.packet) / 8.0,
+            Control::Window => (self.value + self.packet) / 8.0 - 1.0,
             Control::Rate => self.params.in_flight * self.limit().as_f64() / 8.0 * self.rtt.as_secs_f64(),
         })
     }

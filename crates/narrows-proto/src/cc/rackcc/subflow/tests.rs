@@ -121,7 +121,7 @@ fn as_a_window_it_slows_down_when_round_trips_grow_and_as_a_rate_it_does_not() {
         subflow.on_rtt(RTT * 2);
     }
     assert!((gbps(&window) - 0.5).abs() < 1e-9 && (gbps(&rate) - 1.0).abs() < 1e-9);
-    assert_eq!(window.in_flight(), Bytes::new(7500 + 1538));
+    assert_eq!(window.in_flight(), Bytes::new(7500 + 1537));
 }
 
 #[test]
@@ -172,6 +172,17 @@ fn congestion_does_not_reduce_it_below_the_smallest_window_nor_keep_less_from_gr
     assert!((gbps(&subflow) - 0.5 * PACKET).abs() < 1e-6, "{}", gbps(&subflow));
     subflow.on_acked(at(201), 0.5 * subflow.packet);
     assert!(gbps(&subflow) > 0.5 * PACKET);
+}
+
+#[test]
+fn at_its_smallest_window_it_has_as_many_packets_on_their_way_as_the_window_holds() {
+    for min_window in [1.0, 2.0, 5.0] {
+        let mut subflow = subflow(&Params { min_window, ..Params::default() });
+        for round in 1..=40 {
+            subflow.on_report(at(60 * round), &JumboReport { alpha: 1.0, marked: round, ..report() });
+        }
+        assert_eq!(subflow.in_flight().get() / 1538, min_window as u64);
+    }
 }
 
 #[test]
@@ -302,6 +313,6 @@ fn a_share_from_before_the_first_round_trip_becomes_a_window_with_it() {
     subflow.on_report(at(0), &JumboReport::unlimited(BitRate::from_gbps(10)));
     subflow.on_rtt(RTT);
     assert!((gbps(&subflow) - 10.0).abs() < 1e-9);
-    // 10 Gb/s for 60 us, and room for one packet more.
-    assert_eq!(subflow.in_flight(), Bytes::new(75_000 + 1538));
+    // 10 Gb/s for 60 us, and room for the packet that is partly in it.
+    assert_eq!(subflow.in_flight(), Bytes::new(75_000 + 1537));
 }
