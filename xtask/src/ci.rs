@@ -7,7 +7,7 @@ use std::slice;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use xshell::{Shell, cmd};
 
 use crate::{
@@ -91,10 +91,9 @@ fn in_turn(shell: &Shell, steps: &Mutex<slice::Iter<'_, Step>>) -> Result<()> {
         let next = left().next();
         let Some((name, step)) = next else { return Ok(()) };
         let began = Instant::now();
-        if let Err(error) = step(shell) {
-            *left() = slice::Iter::default();
-            return Err(error.context(format!("{name} failed")));
-        }
+        step(shell)
+            .inspect_err(|_| *left() = slice::Iter::default())
+            .with_context(|| format!("{name} failed"))?;
         eprintln!("passed: {name} in {} s", began.elapsed().as_secs());
     }
 }

@@ -268,6 +268,7 @@ impl Subflow {
     /// the packet that is partly in it. One of two packets, DCTCP's smallest, has two on their way, and not three.
     pub fn in_flight(&self) -> Bytes {
         Bytes::from_f64(match self.params.control {
+            // A byte less than one packet more. Rounded up, a window a little above two packets would hold three.
             Control::Window => (self.value + self.packet) / 8.0 - 1.0,
             Control::Rate => self.params.in_flight * self.limit().as_f64() / 8.0 * self.rtt.as_secs_f64(),
         })
