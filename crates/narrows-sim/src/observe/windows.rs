@@ -16,7 +16,7 @@ pub struct WindowRow {
     pub cwnd: Bytes,
     /// Pacing rate, if the sender is paced.
     pub pacing: Option<BitRate>,
-    /// Payload on its way.
+    /// Payload on its way, before what the acknowledgment makes room for is sent.
     pub inflight: Bytes,
     /// Smoothed round-trip time.
     pub srtt: Span,

@@ -22,7 +22,11 @@ pub(super) fn windows() -> Described<WindowRow> {
             "The rate at which packets leave; missing if the control sets none.",
             |row, _| row.pacing.map(BitRate::as_bps),
         )
-        .bytes("inflight_bytes", "Payload on its way.", |row, _| row.inflight.get())
+        .bytes(
+            "inflight_bytes",
+            "Payload on its way, before what the acknowledgment makes room for is sent.",
+            |row, _| row.inflight.get(),
+        )
         .ps("srtt_ps", "The smoothed round-trip time.", |row, _| row.srtt.as_ps())
         .bytes("delivered_bytes", "Payload that is known to have arrived, of this flow alone.", |row, _| {
             row.delivered.get()
