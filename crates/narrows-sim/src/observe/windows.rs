@@ -16,7 +16,7 @@ pub struct WindowRow {
     pub cwnd: Bytes,
     /// Pacing rate, if the sender is paced.
     pub pacing: Option<BitRate>,
-    /// Payload on its way, before what the acknowledgment makes room for is sent.
+    /// Payload in flight, before the acknowledgment allows more to be sent.
     pub inflight: Bytes,
     /// Smoothed round-trip time.
     pub srtt: Span,

@@ -24,7 +24,7 @@ pub(super) fn windows() -> Described<WindowRow> {
         )
         .bytes(
             "inflight_bytes",
-            "Payload on its way, before what the acknowledgment makes room for is sent.",
+            "Payload in flight, before the acknowledgment allows more to be sent.",
             |row, _| row.inflight.get(),
         )
         .ps("srtt_ps", "The smoothed round-trip time.", |row, _| row.srtt.as_ps())
